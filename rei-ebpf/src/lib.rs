@@ -1,0 +1,2 @@
+//! Empty. It exists so that rei-user can build-depend on this crate and is rebuilt when it changes.
+#![no_std]

@@ -1,0 +1,25 @@
+//! rei, the user side: evidence of what a container really did.
+//!
+//! Principles. Evidence is never improved: kernel time stays kernel time, unknown stays unknown, cut is said. An
+//! event goes one way, and each room hands it on as a type that only that room can make:
+//!
+//! [`attach`] loads the kernel side → [`ring`] copies records out → [`decode`] makes events of bytes → [`enrich`]
+//! adds path, origin, program and ancestry → [`report`] writes JSON lines and the summary.
+//!
+//! Beside the corridor, used by it and never using it: [`btf`] (offsets of the running kernel), [`engine`] (what a
+//! container engine knows), [`cgroup`] (the cgroup v2 tree), [`coverage`] (which routes no live sensor sees),
+//! [`quote`] (untrusted bytes made harmless for a terminal).
+#![deny(unsafe_code)]
+
+pub mod attach;
+pub mod btf;
+pub mod cgroup;
+pub mod cli;
+pub mod commands;
+pub mod coverage;
+pub mod decode;
+pub mod engine;
+pub mod enrich;
+pub mod quote;
+pub mod report;
+pub mod ring;

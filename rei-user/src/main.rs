@@ -1,0 +1,3 @@
+//! `rei`: parse, run, exit code.
+
+fn main() {}
