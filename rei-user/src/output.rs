@@ -163,27 +163,26 @@ impl Sink {
 
 #[cfg(test)]
 mod tests {
-    use std::rc::Rc;
-    use std::cell::RefCell;
+    use std::sync::{Arc, Mutex};
 
     use super::*;
 
     /// A file on a disk with room for `room` bytes.
     pub(super) struct Fake {
-        content: Rc<RefCell<Vec<u8>>>,
+        content: Arc<Mutex<Vec<u8>>>,
         room: usize,
     }
 
     impl Fake {
         pub(super) fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-            let mut content = self.content.borrow_mut();
+            let mut content = self.content.lock().unwrap();
             let count = bytes.len().min(self.room - content.len());
             content.extend_from_slice(&bytes[..count]);
             if count == 0 { Err(io::ErrorKind::StorageFull.into()) } else { Ok(count) }
         }
 
         pub(super) fn cut(&mut self, whole_bytes: u64) {
-            self.content.borrow_mut().truncate(whole_bytes as usize);
+            self.content.lock().unwrap().truncate(whole_bytes as usize);
         }
     }
 
@@ -192,14 +191,14 @@ mod tests {
         let lines: &[&[u8]] = &[b"{\"a\":1}\n", b"{\"b\":22}\n", b"{\"c\":333}\n"];
         let whole = lines.concat();
         for room in 0..=whole.len() {
-            let content = Rc::new(RefCell::new(Vec::new()));
-            let (mut output, health) = Output::new(Sink::Fake(Fake { content: Rc::clone(&content), room }));
+            let content = Arc::new(Mutex::new(Vec::new()));
+            let (mut output, health) = Output::new(Sink::Fake(Fake { content: Arc::clone(&content), room }));
             for line in lines {
                 output.write_all(line).unwrap();
                 output.flush().unwrap();
             }
             drop(output);
-            let kept = content.borrow();
+            let kept = content.lock().unwrap();
             assert!(whole.starts_with(&kept), "room {room}");
             assert!(kept.is_empty() || kept.ends_with(b"\n"), "room {room}");
             let failure = health.failure().map(|error| error.kind());
@@ -212,13 +211,13 @@ mod tests {
     fn a_large_portion_is_cut_at_a_line_too() {
         let line = [&[b'x'; 99][..], b"\n"].concat();
         let many = line.repeat(2000);
-        let content = Rc::new(RefCell::new(Vec::new()));
+        let content = Arc::new(Mutex::new(Vec::new()));
         let room = 150_050;
-        let (mut output, health) = Output::new(Sink::Fake(Fake { content: Rc::clone(&content), room }));
+        let (mut output, health) = Output::new(Sink::Fake(Fake { content: Arc::clone(&content), room }));
         output.write_all(&many).unwrap();
         output.write_all(&line).unwrap();
         drop(output);
-        assert_eq!(content.borrow().len(), 150_000);
+        assert_eq!(content.lock().unwrap().len(), 150_000);
         assert!(health.failure().is_some());
     }
 

@@ -149,12 +149,19 @@ impl Docker {
     /// # Errors
     /// If the engine goes away, or answers something else.
     pub async fn next_exit(&self, id: &str) -> Result<Option<i64>> {
-        #[derive(Deserialize)]
-        #[serde(rename_all = "PascalCase")]
-        struct Ended {
-            status_code: i64,
-        }
-        let path = format!("/containers/{}/wait?condition=next-exit", path_segment(id));
+        self.wait(id, "next-exit").await
+    }
+
+    /// Waits until the container does not run and gives its exit code; `None` if the engine knows it no longer.
+    ///
+    /// # Errors
+    /// If the engine goes away, or answers something else.
+    pub async fn not_running(&self, id: &str) -> Result<Option<i64>> {
+        self.wait(id, "not-running").await
+    }
+
+    async fn wait(&self, id: &str, condition: &str) -> Result<Option<i64>> {
+        let path = format!("/containers/{}/wait?condition={condition}", path_segment(id));
         let (status, body) = http::ask(&self.socket, Method::POST, &path, None).await?;
         match status {
             StatusCode::NOT_FOUND => Ok(None),
@@ -223,6 +230,13 @@ fn message(body: &[u8]) -> String {
         Ok(refusal) => refusal.message,
         Err(_) => String::from_utf8_lossy(body).trim().to_owned(),
     }
+}
+
+/// The answer to POST /containers/{id}/wait.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "PascalCase")]
+struct Ended {
+    status_code: i64,
 }
 
 /// The parts of GET /containers/{id}/json that rei reads (Engine API 1.41 and later).

@@ -3,6 +3,7 @@
 //! Takes the words after `rei run --`. Gives a [`DockerRun`], or `None` if the words are something else.
 //! Only what rei needs is understood; whatever docker itself would refuse is left to docker.
 
+use std::env;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -118,6 +119,17 @@ impl DockerRun {
     #[must_use]
     pub fn program(&self) -> &OsStr {
         &self.words[0]
+    }
+
+    /// Whether the program is there to be started.
+    #[must_use]
+    pub fn is_installed(&self) -> bool {
+        let program = Path::new(self.program());
+        if program.components().count() > 1 {
+            return program.exists();
+        }
+        let search_path = env::var_os("PATH").unwrap_or_default();
+        env::split_paths(&search_path).any(|directory| directory.join(program).is_file())
     }
 
     /// The command line as the user wrote it.

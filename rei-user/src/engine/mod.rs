@@ -1,8 +1,9 @@
 //! Container engines: name or id → container facts.
 //!
-//! [`docker_command`] reads the command line that the user wrote, [`docker`] asks the daemon behind it, [`none`] needs
-//! no engine at all: a fresh cgroup.
+//! [`docker_command`] reads the command line that the user wrote, [`cidfile`] learns the new container's id, [`docker`]
+//! asks the daemon behind it; [`none`] needs no engine at all: a fresh cgroup.
 
+pub mod cidfile;
 pub mod docker;
 pub mod docker_command;
 mod http;
