@@ -191,8 +191,6 @@ fn load_object(object: &[u8], settings: &Settings, resolved: &Resolved, btf: &Bt
     EbpfLoader::new()
         .btf(Some(btf))
         .override_global("OFFSETS", &resolved.offsets, true)
-        .override_global("CPUS", &cpus, true)
-        .override_global("PID_CHUNKS", &chunks, true)
         .map_max_entries("RING", settings.ring_bytes)
         .map_max_entries("WATCHED", chunks)
         .map_max_entries("SCRATCH", SCRATCH_PER_CPU * cpus)
