@@ -9,7 +9,7 @@ use crate::engine::ContainerFacts;
 use crate::enrich::Enriched;
 pub struct RunStart { pub command: Vec<OsString>, pub target: &'static str, pub sensors: Vec<attach::SensorState> }
 pub struct Report { json: Option<Box<dyn Write + Send>>, counts: u64 }
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub enum Reason { AttachedAfterStart, EndedBefore(u64), Route(RouteGap), Unidentified(u64), NeverSeen }
 pub enum CommandExit { Code(i64), Signal(i32) }
 pub struct End { pub command_exit: Option<CommandExit>, pub exit_code: u8 }

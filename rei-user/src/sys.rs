@@ -8,6 +8,10 @@ use tokio::io::unix::{AsyncFd, AsyncFdRegisterError};
 /// The ring, registered to be woken by the kernel; where that is refused, the error holds the ring.
 ///
 /// Must be called inside a tokio runtime with I/O enabled.
+#[expect(
+    clippy::result_large_err,
+    reason = "once per run, and the caller goes on with the ring in it"
+)]
 pub(crate) fn pollable(
     ring: RingBuf<MapData>,
 ) -> Result<AsyncFd<RingBuf<MapData>>, AsyncFdRegisterError<RingBuf<MapData>>> {

@@ -3,6 +3,8 @@
 //! Takes the embedded object. Gives [`Sensors`], which say what they see and detach when dropped. A sensor that this
 //! kernel refuses is a gap with the kernel's reason; only the sensors in [`REQUIRED`] must be there.
 
+#[cfg(test)]
+mod live;
 mod loss;
 mod object;
 mod program;
@@ -189,8 +191,6 @@ fn load_object(object: &[u8], settings: &Settings, resolved: &Resolved, btf: &Bt
     EbpfLoader::new()
         .btf(Some(btf))
         .override_global("OFFSETS", &resolved.offsets, true)
-        .override_global("CPUS", &cpus, true)
-        .override_global("PID_CHUNKS", &chunks, true)
         .map_max_entries("RING", settings.ring_bytes)
         .map_max_entries("WATCHED", chunks)
         .map_max_entries("SCRATCH", SCRATCH_PER_CPU * cpus)

@@ -207,7 +207,7 @@ fn present(scope: u64, start_ns: u64) -> TaskState {
         phase: Phase::Workload as u8,
         state_flags: 0,
         task_flags: task_flag::PRESENT_AT_ATTACH,
-        reserved: 0,
+        ns_pid: 0,
     }
 }
 
