@@ -16,7 +16,8 @@ const DEPTH_MAX: usize = 64;
 /// # Errors
 /// If /proc/self/mountinfo cannot be read, or no cgroup v2 tree is mounted.
 pub fn mount_point() -> Result<PathBuf> {
-    let table = fs::read("/proc/self/mountinfo").context("cannot read /proc/self/mountinfo; is /proc mounted?")?;
+    let table =
+        fs::read("/proc/self/mountinfo").context("cannot read /proc/self/mountinfo; is /proc mounted?")?;
     mount_point_in(&table).context(
         "no cgroup v2 tree is mounted; mount one: `mkdir -p /sys/fs/cgroup/unified && \
          mount -t cgroup2 cgroup2 /sys/fs/cgroup/unified`",
@@ -28,9 +29,13 @@ fn mount_point_in(table: &[u8]) -> Option<PathBuf> {
     let mut partial = None;
     for line in table.split(|byte| *byte == b'\n') {
         let fields: Vec<&[u8]> = line.split(|byte| *byte == b' ').collect();
-        let (Some(root), Some(point)) = (fields.get(3), fields.get(4)) else { continue };
+        let (Some(root), Some(point)) = (fields.get(3), fields.get(4)) else {
+            continue;
+        };
         // Optional fields end with a lone dash; the file system type follows.
-        let Some(dash) = fields.iter().skip(6).position(|field| *field == b"-") else { continue };
+        let Some(dash) = fields.iter().skip(6).position(|field| *field == b"-") else {
+            continue;
+        };
         if fields.get(dash + 7) != Some(&b"cgroup2".as_slice()) {
             continue;
         }
@@ -48,7 +53,10 @@ fn unescape(field: &[u8]) -> Vec<u8> {
     let mut plain = Vec::with_capacity(field.len());
     let mut rest = field;
     while let Some((first, tail)) = rest.split_first() {
-        let code = tail.get(..3).filter(|_| *first == b'\\').and_then(|digits| std::str::from_utf8(digits).ok());
+        let code = tail
+            .get(..3)
+            .filter(|_| *first == b'\\')
+            .and_then(|digits| std::str::from_utf8(digits).ok());
         match code.and_then(|digits| u8::from_str_radix(digits, 8).ok()) {
             Some(byte) => {
                 plain.push(byte);
@@ -70,8 +78,12 @@ fn unescape(field: &[u8]) -> Vec<u8> {
 /// # Errors
 /// If the directory cannot be looked at.
 pub fn id(directory: &Path) -> Result<u64> {
-    let metadata = fs::metadata(directory)
-        .with_context(|| format!("cannot look at the cgroup {}; does it still exist?", directory.display()))?;
+    let metadata = fs::metadata(directory).with_context(|| {
+        format!(
+            "cannot look at the cgroup {}; does it still exist?",
+            directory.display()
+        )
+    })?;
     Ok(metadata.ino())
 }
 
@@ -102,7 +114,10 @@ pub fn tree_processes(directory: &Path) -> Vec<u32> {
 /// Processes of one cgroup. A pid of 0 stands for a process outside our pid namespace and is left out.
 fn processes(directory: &Path) -> Vec<u32> {
     let text = fs::read_to_string(directory.join("cgroup.procs")).unwrap_or_default();
-    text.lines().filter_map(|line| line.parse().ok()).filter(|pid| *pid != 0).collect()
+    text.lines()
+        .filter_map(|line| line.parse().ok())
+        .filter(|pid| *pid != 0)
+        .collect()
 }
 
 /// Directories below `directory`, parents before children.
@@ -111,7 +126,10 @@ pub fn descendants(directory: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut level = vec![directory.to_owned()];
     for _ in 0..DEPTH_MAX {
-        level = level.iter().flat_map(|parent| child_directories(parent)).collect();
+        level = level
+            .iter()
+            .flat_map(|parent| child_directories(parent))
+            .collect();
         if level.is_empty() {
             break;
         }
@@ -121,8 +139,12 @@ pub fn descendants(directory: &Path) -> Vec<PathBuf> {
 }
 
 fn child_directories(parent: &Path) -> Vec<PathBuf> {
-    let Ok(entries) = fs::read_dir(parent) else { return Vec::new() };
-    let directories = entries.filter_map(io::Result::ok).filter(|entry| entry.file_type().is_ok_and(|t| t.is_dir()));
+    let Ok(entries) = fs::read_dir(parent) else {
+        return Vec::new();
+    };
+    let directories = entries
+        .filter_map(io::Result::ok)
+        .filter(|entry| entry.file_type().is_ok_and(|t| t.is_dir()));
     directories.map(|entry| entry.path()).collect()
 }
 
@@ -146,7 +168,10 @@ pub fn path_of_process(pid: u32) -> Result<String> {
 pub fn container_id(name: &str) -> Option<&str> {
     let name = name.strip_suffix(".scope").unwrap_or(name);
     let digits = name.rsplit_once('-').map_or(name, |(_, digits)| digits);
-    let is_id = digits.len() == 64 && digits.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
+    let is_id = digits.len() == 64
+        && digits
+            .bytes()
+            .all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
     is_id.then_some(digits)
 }
 
@@ -175,10 +200,16 @@ mod tests {
         let hybrid = b"31 23 0:28 / /sys/fs/cgroup rw - tmpfs tmpfs rw\n\
             32 31 0:29 / /sys/fs/cgroup/cpu rw,relatime shared:9 - cgroup cgroup rw,cpu\n\
             41 31 0:38 / /sys/fs/cgroup/unified rw,relatime shared:1 master:2 - cgroup2 cgroup2 rw\n";
-        assert_eq!(mount_point_in(hybrid), Some(PathBuf::from("/sys/fs/cgroup/unified")));
+        assert_eq!(
+            mount_point_in(hybrid),
+            Some(PathBuf::from("/sys/fs/cgroup/unified"))
+        );
         let pure = b"35 24 0:30 / /sys/fs/cgroup rw,nosuid - cgroup2 cgroup2 rw,nsdelegate\n";
         assert_eq!(mount_point_in(pure), Some(PathBuf::from("/sys/fs/cgroup")));
-        assert_eq!(mount_point_in(b"1 2 0:3 / / rw - ext4 /dev/sda rw\n\n- - -\n"), None);
+        assert_eq!(
+            mount_point_in(b"1 2 0:3 / / rw - ext4 /dev/sda rw\n\n- - -\n"),
+            None
+        );
     }
 
     #[test]
@@ -196,7 +227,15 @@ mod tests {
         assert_eq!(container_id(&format!("docker-{ID}.scope")), Some(ID));
         assert_eq!(container_id(&format!("libpod-{ID}.scope")), Some(ID));
         assert_eq!(container_id(&format!("cri-containerd-{ID}.scope")), Some(ID));
-        for other in ["docker", "user.slice", "", "-", &ID[1..], &format!("{ID}0"), &ID.to_uppercase()] {
+        for other in [
+            "docker",
+            "user.slice",
+            "",
+            "-",
+            &ID[1..],
+            &format!("{ID}0"),
+            &ID.to_uppercase(),
+        ] {
             assert_eq!(container_id(other), None, "{other}");
         }
     }

@@ -19,7 +19,12 @@ pub const EXIT_INCOMPLETE: u8 = 3;
 
 /// What was asked for.
 #[derive(Debug, Parser)]
-#[command(name = "rei", version, about = "A flight recorder and auditor for containers.", max_term_width = 100)]
+#[command(
+    name = "rei",
+    version,
+    about = "A flight recorder and auditor for containers.",
+    max_term_width = 100
+)]
 pub struct Cli {
     /// Which command.
     #[command(subcommand)]
@@ -150,9 +155,14 @@ pub fn usage_failure_code(arguments: &[OsString]) -> u8 {
 
 fn parse_ring_bytes(text: &str) -> Result<u32, String> {
     let page_size = rustix::param::page_size();
-    let bytes: u32 = text.parse().map_err(|_| "not a number of bytes below 2^32".to_owned())?;
+    let bytes: u32 = text
+        .parse()
+        .map_err(|_| "not a number of bytes below 2^32".to_owned())?;
     if !bytes.is_power_of_two() {
-        return Err(format!("not a power of two; {} is the next one", bytes.saturating_add(1).next_power_of_two()));
+        return Err(format!(
+            "not a power of two; {} is the next one",
+            bytes.saturating_add(1).next_power_of_two()
+        ));
     }
     if (bytes as usize) < page_size {
         return Err(format!("not a multiple of the page size, {page_size}"));
@@ -163,7 +173,9 @@ fn parse_ring_bytes(text: &str) -> Result<u32, String> {
 fn parse_duration(text: &str) -> Result<Duration, String> {
     let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     let (number, unit) = text.split_at(digits);
-    let number: u64 = number.parse().map_err(|_| "not a time; write it like 500ms, 3s, 2m or 1h".to_owned())?;
+    let number: u64 = number
+        .parse()
+        .map_err(|_| "not a time; write it like 500ms, 3s, 2m or 1h".to_owned())?;
     let millis = match unit {
         "ms" => 1,
         "s" => 1_000,
@@ -171,7 +183,10 @@ fn parse_duration(text: &str) -> Result<Duration, String> {
         "h" => 3_600_000,
         _ => return Err("no unit; write it like 500ms, 3s, 2m or 1h".to_owned()),
     };
-    number.checked_mul(millis).map(Duration::from_millis).ok_or_else(|| "too long".to_owned())
+    number
+        .checked_mul(millis)
+        .map(Duration::from_millis)
+        .ok_or_else(|| "too long".to_owned())
 }
 
 #[cfg(test)]
@@ -191,8 +206,20 @@ mod tests {
 
     #[test]
     fn run_takes_everything_after_the_dashes() {
-        let cli = parse(&["rei", "run", "--allow-incomplete", "--", "ls", "--json", "-o", "--"]).unwrap();
-        let Command::Run(run) = cli.command else { panic!("not run") };
+        let cli = parse(&[
+            "rei",
+            "run",
+            "--allow-incomplete",
+            "--",
+            "ls",
+            "--json",
+            "-o",
+            "--",
+        ])
+        .unwrap();
+        let Command::Run(run) = cli.command else {
+            panic!("not run")
+        };
         assert_eq!(run.command, ["ls", "--json", "-o", "--"]);
         assert!(run.recording.allow_incomplete && !run.json);
         assert_eq!(run.recording.ring_bytes, RING_BYTES_DEFAULT);
@@ -225,7 +252,15 @@ mod tests {
         assert_eq!(parse_duration("3s"), Ok(Duration::from_secs(3)));
         assert_eq!(parse_duration("250ms"), Ok(Duration::from_millis(250)));
         assert_eq!(parse_duration("2m"), Ok(Duration::from_secs(120)));
-        for bad in ["", "3", "s", "3d", "-1s", "99999999999999999999s", "18446744073709551615h"] {
+        for bad in [
+            "",
+            "3",
+            "s",
+            "3d",
+            "-1s",
+            "99999999999999999999s",
+            "18446744073709551615h",
+        ] {
             assert!(parse_duration(bad).is_err(), "{bad}");
         }
     }
@@ -233,7 +268,10 @@ mod tests {
     #[test]
     fn usage_failures_follow_the_command() {
         let words = |words: &[&str]| words.iter().map(OsString::from).collect::<Vec<_>>();
-        assert_eq!(usage_failure_code(&words(&["rei", "run", "--nope"])), EXIT_RUN_FAILED);
+        assert_eq!(
+            usage_failure_code(&words(&["rei", "run", "--nope"])),
+            EXIT_RUN_FAILED
+        );
         assert_eq!(usage_failure_code(&words(&["rei", "attach"])), EXIT_FAILED);
         assert_eq!(usage_failure_code(&words(&["rei"])), EXIT_FAILED);
     }

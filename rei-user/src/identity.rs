@@ -70,13 +70,21 @@ impl Identity {
     /// Every scope that matters is named with [`Self::own`].
     #[must_use]
     pub fn of_known_scopes() -> Self {
-        Self { expected: None, scopes: HashMap::new(), held_total: 0, awaits_container: false }
+        Self {
+            expected: None,
+            scopes: HashMap::new(),
+            held_total: 0,
+            awaits_container: false,
+        }
     }
 
     /// One container that does not exist yet is ours: see [`Self::expect`].
     #[must_use]
     pub fn of_awaited_container() -> Self {
-        Self { awaits_container: true, ..Self::of_known_scopes() }
+        Self {
+            awaits_container: true,
+            ..Self::of_known_scopes()
+        }
     }
 
     /// This scope is ours, whatever its name.
@@ -120,7 +128,10 @@ impl Identity {
                 if path.is_none() {
                     out.push(Settled::Unnamed { scope });
                 }
-                let undecided = Undecided { path: path.clone(), ..Undecided::default() };
+                let undecided = Undecided {
+                    path: path.clone(),
+                    ..Undecided::default()
+                };
                 self.scopes.insert(scope, Standing::Undecided(undecided));
                 self.hold(scope, event);
                 if let Some(path) = path {
@@ -159,12 +170,27 @@ impl Identity {
             (Some(_), None) => false,
             (None, _) => return,
         };
-        let standing = if is_ours { Standing::Ours } else { Standing::Foreign };
-        let Some(Standing::Undecided(undecided)) = self.scopes.insert(scope, standing) else { return };
+        let standing = if is_ours {
+            Standing::Ours
+        } else {
+            Standing::Foreign
+        };
+        let Some(Standing::Undecided(undecided)) = self.scopes.insert(scope, standing) else {
+            return;
+        };
         self.held_total -= undecided.held.len();
         if is_ours {
-            out.push(Settled::Ours { scope, path: path.to_owned(), dropped: undecided.dropped });
-            out.extend(undecided.held.into_iter().map(|event| Settled::Event(Box::new(event))));
+            out.push(Settled::Ours {
+                scope,
+                path: path.to_owned(),
+                dropped: undecided.dropped,
+            });
+            out.extend(
+                undecided
+                    .held
+                    .into_iter()
+                    .map(|event| Settled::Event(Box::new(event))),
+            );
         } else {
             out.push(Settled::Foreign { scope });
         }
@@ -174,9 +200,9 @@ impl Identity {
 /// Path of the cgroup, if the event says that a new scope was armed.
 fn new_scope_path(event: &Event) -> Option<String> {
     match event.body() {
-        Body::CgroupMade(body) if body.flags & cgroup_flag::NEW_SCOPE != 0 => {
-            event.part(PartTag::CgroupPath).map(|path| String::from_utf8_lossy(path).into_owned())
-        }
+        Body::CgroupMade(body) if body.flags & cgroup_flag::NEW_SCOPE != 0 => event
+            .part(PartTag::CgroupPath)
+            .map(|path| String::from_utf8_lossy(path).into_owned()),
         _ => None,
     }
 }
@@ -196,7 +222,12 @@ mod tests {
     fn made(scope: u64, path: &str, flags: u32) -> Event {
         let mut header = record::header(EventKind::CgroupMade);
         header.scope = scope;
-        let body = Body::CgroupMade(CgroupBody { cgroup: scope, parent: 1, flags, level: 2 });
+        let body = Body::CgroupMade(CgroupBody {
+            cgroup: scope,
+            parent: 1,
+            flags,
+            level: 2,
+        });
         record::event(&header, &body, &[(PartTag::CgroupPath, path.as_bytes())])
     }
 
@@ -247,12 +278,18 @@ mod tests {
     fn an_id_that_is_known_first_decides_at_once() {
         let mut identity = Identity::of_awaited_container();
         assert!(expect(&mut identity, OURS).is_empty());
-        assert_eq!(words(&take(&mut identity, armed(7, OURS))), ["ours 7 0", "cgroup_made 7"]);
+        assert_eq!(
+            words(&take(&mut identity, armed(7, OURS))),
+            ["ours 7 0", "cgroup_made 7"]
+        );
         assert_eq!(words(&take(&mut identity, armed(8, OTHER))), ["foreign 8"]);
         assert_eq!(words(&take(&mut identity, acted(7))), ["exit 7"]);
         assert!(take(&mut identity, acted(8)).is_empty());
         // Restarted: the same container in a new cgroup.
-        assert_eq!(words(&take(&mut identity, armed(9, OURS))), ["ours 9 0", "cgroup_made 9"]);
+        assert_eq!(
+            words(&take(&mut identity, armed(9, OURS))),
+            ["ours 9 0", "cgroup_made 9"]
+        );
     }
 
     #[test]
@@ -263,7 +300,10 @@ mod tests {
         }
         assert_eq!(identity.undecided_events(), 5);
         let settled = expect(&mut identity, OURS);
-        assert_eq!(words(&settled), ["ours 7 0", "cgroup_made 7", "exit 7", "exit 7", "foreign 8"]);
+        assert_eq!(
+            words(&settled),
+            ["ours 7 0", "cgroup_made 7", "exit 7", "exit 7", "foreign 8"]
+        );
         assert_eq!(identity.undecided_events(), 0);
         assert_eq!(identity.held_total, 0);
     }
@@ -301,6 +341,9 @@ mod tests {
     fn a_cgroup_that_is_no_container_is_not_ours() {
         let mut identity = Identity::of_awaited_container();
         assert!(expect(&mut identity, OURS).is_empty());
-        assert_eq!(words(&take(&mut identity, made(7, "/docker/x", cgroup_flag::NEW_SCOPE))), ["foreign 7"]);
+        assert_eq!(
+            words(&take(&mut identity, made(7, "/docker/x", cgroup_flag::NEW_SCOPE))),
+            ["foreign 7"]
+        );
     }
 }

@@ -52,9 +52,17 @@ impl Output {
     /// # Errors
     /// If it cannot be made.
     pub fn to_file(path: &Path) -> Result<(Self, OutputHealth)> {
-        let file = OpenOptions::new().write(true).create(true).truncate(true).open(path).with_context(|| {
-            format!("cannot write {}; give -o a file in a directory that exists and is writable", path.display())
-        })?;
+        let file = OpenOptions::new()
+            .write(true)
+            .create(true)
+            .truncate(true)
+            .open(path)
+            .with_context(|| {
+                format!(
+                    "cannot write {}; give -o a file in a directory that exists and is writable",
+                    path.display()
+                )
+            })?;
         Ok(Self::new(Sink::File(file)))
     }
 
@@ -67,7 +75,14 @@ impl Output {
     fn new(sink: Sink) -> (Self, OutputHealth) {
         let (failures, receiver) = mpsc::sync_channel(1);
         let pending = Vec::with_capacity(BUFFER_BYTES);
-        let output = Self { sink, pending, whole_bytes: 0, torn_bytes: 0, is_broken: false, failures };
+        let output = Self {
+            sink,
+            pending,
+            whole_bytes: 0,
+            torn_bytes: 0,
+            is_broken: false,
+            failures,
+        };
         (output, OutputHealth { failures: receiver })
     }
 
@@ -178,7 +193,11 @@ mod tests {
             let mut content = self.content.lock().unwrap();
             let count = bytes.len().min(self.room - content.len());
             content.extend_from_slice(&bytes[..count]);
-            if count == 0 { Err(io::ErrorKind::StorageFull.into()) } else { Ok(count) }
+            if count == 0 {
+                Err(io::ErrorKind::StorageFull.into())
+            } else {
+                Ok(count)
+            }
         }
 
         pub(super) fn cut(&mut self, whole_bytes: u64) {
@@ -192,7 +211,10 @@ mod tests {
         let whole = lines.concat();
         for room in 0..=whole.len() {
             let content = Arc::new(Mutex::new(Vec::new()));
-            let (mut output, health) = Output::new(Sink::Fake(Fake { content: Arc::clone(&content), room }));
+            let (mut output, health) = Output::new(Sink::Fake(Fake {
+                content: Arc::clone(&content),
+                room,
+            }));
             for line in lines {
                 output.write_all(line).unwrap();
                 output.flush().unwrap();
@@ -213,7 +235,10 @@ mod tests {
         let many = line.repeat(2000);
         let content = Arc::new(Mutex::new(Vec::new()));
         let room = 150_050;
-        let (mut output, health) = Output::new(Sink::Fake(Fake { content: Arc::clone(&content), room }));
+        let (mut output, health) = Output::new(Sink::Fake(Fake {
+            content: Arc::clone(&content),
+            room,
+        }));
         output.write_all(&many).unwrap();
         output.write_all(&line).unwrap();
         drop(output);
@@ -231,7 +256,9 @@ mod tests {
         drop(output);
         assert_eq!(std::fs::read(&path).unwrap(), b"new\n");
         assert!(health.failure().is_none());
-        let error = Output::to_file(&directory.path().join("no/such")).map(|_| ()).unwrap_err();
+        let error = Output::to_file(&directory.path().join("no/such"))
+            .map(|_| ())
+            .unwrap_err();
         assert!(error.to_string().contains("no/such"));
     }
 
@@ -240,7 +267,10 @@ mod tests {
         if let Ok((mut output, health)) = Output::to_file(Path::new("/dev/full")) {
             output.write_all(b"line\n").unwrap();
             output.flush().unwrap();
-            assert_eq!(health.failure().map(|error| error.kind()), Some(io::ErrorKind::StorageFull));
+            assert_eq!(
+                health.failure().map(|error| error.kind()),
+                Some(io::ErrorKind::StorageFull)
+            );
         }
     }
 }

@@ -164,7 +164,11 @@ struct Recorder {
 }
 
 impl Recorder {
-    async fn run(mut self, mut records: mpsc::Receiver<Bytes>, mut instructions: mpsc::Receiver<Instruction>) -> Outcome {
+    async fn run(
+        mut self,
+        mut records: mpsc::Receiver<Bytes>,
+        mut instructions: mpsc::Receiver<Instruction>,
+    ) -> Outcome {
         let mut batch = Vec::with_capacity(BATCH);
         loop {
             tokio::select! {
@@ -203,7 +207,10 @@ impl Recorder {
                 instruction => self.obey(instruction),
             }
         }
-        Outcome { summary: None, failure: self.failure }
+        Outcome {
+            summary: None,
+            failure: self.failure,
+        }
     }
 
     fn end(mut self, end: End) -> Outcome {
@@ -213,8 +220,14 @@ impl Recorder {
         }
         let finished = self.report.finish(end);
         match finished {
-            Ok(summary) => Outcome { summary: Some(summary), failure: self.failure },
-            Err(error) => Outcome { summary: None, failure: self.failure.or(Some(error)) },
+            Ok(summary) => Outcome {
+                summary: Some(summary),
+                failure: self.failure,
+            },
+            Err(error) => Outcome {
+                summary: None,
+                failure: self.failure.or(Some(error)),
+            },
         }
     }
 
@@ -239,7 +252,12 @@ impl Recorder {
                 self.identity.named(scope, &path, &mut settled);
                 self.settle(settled);
             }
-            Instruction::Present { scope, pid, start_ns, program } => {
+            Instruction::Present {
+                scope,
+                pid,
+                start_ns,
+                program,
+            } => {
                 self.enricher.process_present(scope, pid, start_ns, program);
             }
             Instruction::Losses(losses) => {
@@ -289,7 +307,9 @@ impl Recorder {
 
     fn meet(&mut self, scope: u64, path: &str, container: &Container) {
         self.enricher.container_known(scope, container.facts.clone());
-        let written = self.report.container(scope, &container.facts, path, container.source);
+        let written = self
+            .report
+            .container(scope, &container.facts, path, container.source);
         self.note(written);
     }
 

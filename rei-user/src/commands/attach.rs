@@ -41,8 +41,12 @@ async fn observe(args: &AttachArgs, output: Option<(Output, OutputHealth)>) -> R
     let mut signals = Signals::listen()?;
     let mut command = vec!["rei".into(), "attach".into()];
     command.extend(args.targets.iter().cloned());
-    let plan =
-        Plan { command, target: "attach", kind: Target::Container, identity: Identity::of_known_scopes() };
+    let plan = Plan {
+        command,
+        target: "attach",
+        kind: Target::Container,
+        identity: Identity::of_known_scopes(),
+    };
     let mut observation = Observation::start(&root, &args.recording, plan, output)?;
     for tree in &trees {
         watch(&mut observation, tree).await?;
@@ -59,7 +63,11 @@ async fn observe(args: &AttachArgs, output: Option<(Output, OutputHealth)>) -> R
             () = observation.tend() => {}
         }
     }
-    let exit_incomplete = if args.recording.allow_incomplete { 0 } else { EXIT_INCOMPLETE };
+    let exit_incomplete = if args.recording.allow_incomplete {
+        0
+    } else {
+        EXIT_INCOMPLETE
+    };
     let ending = Ending {
         command_exit: None,
         exit_code: 0,
@@ -77,7 +85,9 @@ async fn observe(args: &AttachArgs, output: Option<(Output, OutputHealth)>) -> R
 /// kernel side's business; everything older is found by walking until nobody new turns up.
 async fn watch(observation: &mut Observation, tree: &Tree) -> Result<()> {
     let ids = cgroup::tree_ids(&tree.directory)?;
-    let Some(scope) = ids.first().copied() else { bail!("the cgroup {} has no id", tree.directory.display()) };
+    let Some(scope) = ids.first().copied() else {
+        bail!("the cgroup {} has no id", tree.directory.display())
+    };
     observation.own(scope, &tree.path, tree.container.clone()).await;
     observation.sensors().watch_running(&ids)?;
     let again = cgroup::tree_ids(&tree.directory)?;
@@ -95,7 +105,10 @@ async fn watch(observation: &mut Observation, tree: &Tree) -> Result<()> {
             follow(observation, scope, pid).await?;
         }
     }
-    say(format_args!("processes come faster than rei can find them in {}", tree.directory.display()));
+    say(format_args!(
+        "processes come faster than rei can find them in {}",
+        tree.directory.display()
+    ));
     Ok(())
 }
 
@@ -104,7 +117,14 @@ async fn follow(observation: &mut Observation, scope: u64, pid: u32) -> Result<(
     observation.sensors().follow_present(scope, pid, 0)?;
     let program = std::fs::read_link(format!("/proc/{pid}/exe")).ok();
     let program = program.map(|path| path.as_os_str().as_bytes().to_vec());
-    observation.instruct(Instruction::Present { scope, pid, start_ns: 0, program }).await;
+    observation
+        .instruct(Instruction::Present {
+            scope,
+            pid,
+            start_ns: 0,
+            program,
+        })
+        .await;
     Ok(())
 }
 
@@ -112,7 +132,9 @@ async fn follow(observation: &mut Observation, scope: u64, pid: u32) -> Result<(
 fn announce(args: &AttachArgs, trees: &[Tree]) -> Result<()> {
     if args.output.is_some() {
         let mut stdout = io::stdout().lock();
-        writeln!(stdout, "ATTACHED").and_then(|()| stdout.flush()).context("cannot write ATTACHED to stdout")?;
+        writeln!(stdout, "ATTACHED")
+            .and_then(|()| stdout.flush())
+            .context("cannot write ATTACHED to stdout")?;
     }
     for tree in trees {
         say(format_args!("observing {}", name(tree)));

@@ -1,6 +1,5 @@
 //! `rei run -- docker run ...`: the container that this docker command creates, from its cgroup's making to its end.
 
-use std::path::Path;
 use std::process::ExitStatus;
 use std::time::Duration;
 
@@ -193,7 +192,9 @@ impl ContainerRun {
     fn note_end(&mut self, followed: Result<Option<i64>>) {
         match followed {
             Ok(code) => self.container_exit = code.or(self.container_exit),
-            Err(error) => say(format_args!("the engine cannot tell when the container ends: {error:#}")),
+            Err(error) => say(format_args!(
+                "the engine cannot tell when the container ends: {error:#}"
+            )),
         }
     }
 
@@ -202,7 +203,9 @@ impl ContainerRun {
         if self.id.is_some() {
             return Ok(());
         }
-        let Some(id) = self.cidfile.read() else { return Ok(()) };
+        let Some(id) = self.cidfile.read() else {
+            return Ok(());
+        };
         self.observation.sensors().arm_new_containers(Some(&id))?;
         self.follower = Some(tokio::spawn(until_end(self.docker.clone(), id.clone())));
         let container = self.describe(&id).await;
@@ -212,16 +215,34 @@ impl ContainerRun {
     }
 
     async fn describe(&mut self, id: &str) -> Container {
-        let unknown = ContainerFacts { id: id.to_owned(), ..ContainerFacts::default() };
+        let unknown = ContainerFacts {
+            id: id.to_owned(),
+            ..ContainerFacts::default()
+        };
         match self.docker.inspect(id).await {
             Ok(Some(inspected)) => {
                 self.has_started |= inspected.started;
-                Container { facts: inspected.facts, cgroup_path: None, source: "engine" }
+                Container {
+                    facts: inspected.facts,
+                    cgroup_path: None,
+                    source: "engine",
+                }
             }
-            Ok(None) => Container { facts: unknown, cgroup_path: None, source: "cgroup" },
+            Ok(None) => Container {
+                facts: unknown,
+                cgroup_path: None,
+                source: "cgroup",
+            },
             Err(error) => {
-                say(format_args!("container {} is known by its id only: {error:#}", short(id)));
-                Container { facts: unknown, cgroup_path: None, source: "cgroup" }
+                say(format_args!(
+                    "container {} is known by its id only: {error:#}",
+                    short(id)
+                ));
+                Container {
+                    facts: unknown,
+                    cgroup_path: None,
+                    source: "cgroup",
+                }
             }
         }
     }
@@ -256,7 +277,9 @@ async fn until_end(docker: Docker, id: String) -> Result<Option<i64>> {
     loop {
         match docker.inspect(&id).await {
             Ok(None) => return Ok(code),
-            Ok(Some(inspected)) if !inspected.alive && inspected.started => return Ok(Some(inspected.exit_code)),
+            Ok(Some(inspected)) if !inspected.alive && inspected.started => {
+                return Ok(Some(inspected.exit_code));
+            }
             Ok(Some(_)) => {
                 tries = 0;
                 sleep(ENGINE_PAUSE).await;

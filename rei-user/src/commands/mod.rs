@@ -38,5 +38,8 @@ fn say(line: impl fmt::Display) {
 
 /// One thread is enough: the reader copies bytes, everything else waits.
 fn runtime() -> Result<Runtime> {
-    Builder::new_current_thread().enable_all().build().context("the system gives no event loop")
+    Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .context("the system gives no event loop")
 }

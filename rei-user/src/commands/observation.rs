@@ -87,20 +87,39 @@ impl Observation {
         plan: Plan,
         output: Option<(Output, OutputHealth)>,
     ) -> Result<Self> {
-        let mut sensors = Sensors::load(&Settings { ring_bytes: args.ring_bytes }, root)?;
+        let mut sensors = Sensors::load(
+            &Settings {
+                ring_bytes: args.ring_bytes,
+            },
+            root,
+        )?;
         let ring = sensors.take_ring()?;
         let (json, health) = output.unzip();
         let mut report = Report::new(json.map(|output| Box::new(output) as Box<dyn Write + Send>));
         report
-            .begin(&RunStart { command: plan.command, target: plan.target, sensors: sensors.states().to_vec() })
+            .begin(&RunStart {
+                command: plan.command,
+                target: plan.target,
+                sensors: sensors.states().to_vec(),
+            })
             .context("the report cannot be begun")?;
 
         let (to_recorder, records) = mpsc::channel(ring::CHANNEL_RECORDS);
         let (instructions, orders) = mpsc::channel(recorder::INSTRUCTIONS);
         let (told, notices) = mpsc::channel(recorder::NOTICES);
-        let wires = Wires { records, instructions: orders, notices: told };
-        let recorder = recorder::spawn(report, Enricher::new(plan.kind), plan.identity, wires, Handle::current())
-            .context("the system gives no thread for the recorder")?;
+        let wires = Wires {
+            records,
+            instructions: orders,
+            notices: told,
+        };
+        let recorder = recorder::spawn(
+            report,
+            Enricher::new(plan.kind),
+            plan.identity,
+            wires,
+            Handle::current(),
+        )
+        .context("the system gives no thread for the recorder")?;
 
         let (stop_reader, mut stop) = oneshot::channel();
         let stall = Duration::from_millis(args.stall_reader.unwrap_or(0));
@@ -141,7 +160,13 @@ impl Observation {
 
     /// From now on the scope is ours; `path` is its cgroup's path below the cgroup v2 root.
     pub(super) async fn own(&mut self, scope: u64, path: &str, container: Option<Container>) {
-        self.ours.insert(scope, OwnScope { path: path.to_owned(), is_gone: false });
+        self.ours.insert(
+            scope,
+            OwnScope {
+                path: path.to_owned(),
+                is_gone: false,
+            },
+        );
         self.instruct(Instruction::Own { scope, container }).await;
     }
 
@@ -182,7 +207,13 @@ impl Observation {
     fn heed(&mut self, notice: &Notice) {
         match notice {
             Notice::Ours { scope, path } => {
-                self.ours.insert(*scope, OwnScope { path: path.clone(), is_gone: false });
+                self.ours.insert(
+                    *scope,
+                    OwnScope {
+                        path: path.clone(),
+                        is_gone: false,
+                    },
+                );
             }
             Notice::Foreign { scope } => {
                 if let Err(error) = self.sensors.forget(*scope) {
@@ -192,7 +223,9 @@ impl Observation {
             Notice::Unnamed { scope } => {
                 if let Some(path) = path_of_scope(&self.root, *scope) {
                     // If the recorder has no room for it, the scope stays undecided and is reported as that.
-                    let _ = self.instructions.try_send(Instruction::Named { scope: *scope, path });
+                    let _ = self
+                        .instructions
+                        .try_send(Instruction::Named { scope: *scope, path });
                 }
             }
             Notice::Gone { scope } => {
@@ -213,7 +246,11 @@ impl Observation {
         match self.sensors.losses() {
             Ok(losses) if losses != self.losses => {
                 // Without room it is told at the next look.
-                if self.instructions.try_send(Instruction::Losses(losses.clone())).is_ok() {
+                if self
+                    .instructions
+                    .try_send(Instruction::Losses(losses.clone()))
+                    .is_ok()
+                {
                     self.losses = losses;
                 }
             }
@@ -239,26 +276,38 @@ impl Observation {
             // If nobody listens the reader has ended, because the recorder is gone: seen below.
             let _ = stop.send(());
         }
-        (&mut self.reader).await.context("the reader of the event buffer failed")?;
+        (&mut self.reader)
+            .await
+            .context("the reader of the event buffer failed")?;
         while let Some(notice) = self.notices.recv().await {
             match notice {
                 Notice::Drained => break,
                 notice => self.heed(&notice),
             }
         }
-        let losses = self.sensors.losses().context("the loss counters cannot be read at the end")?;
+        let losses = self
+            .sensors
+            .losses()
+            .context("the loss counters cannot be read at the end")?;
         self.instruct(Instruction::Losses(losses)).await;
         for reason in self.reasons(&ending)? {
             self.instruct(Instruction::Reason(reason)).await;
         }
-        let end = End { command_exit: ending.command_exit, exit_code: ending.exit_code };
+        let end = End {
+            command_exit: ending.command_exit,
+            exit_code: ending.exit_code,
+        };
         self.instruct(Instruction::End(end)).await;
         let outcome = self.recorder.take().map(thread::JoinHandle::join);
-        let Some(Ok(outcome)) = outcome else { bail!("the recorder failed; this is a bug in rei") };
+        let Some(Ok(outcome)) = outcome else {
+            bail!("the recorder failed; this is a bug in rei")
+        };
         if let Some(error) = outcome.failure {
             return Err(error).context("the report could not be written");
         }
-        let Some(summary) = outcome.summary else { bail!("the recorder ended without a summary; this is a bug in rei") };
+        let Some(summary) = outcome.summary else {
+            bail!("the recorder ended without a summary; this is a bug in rei")
+        };
         print_summary(&summary);
         self.look_at_output();
         Ok(match (self.has_output_failed(), summary.is_complete()) {
@@ -281,7 +330,11 @@ impl Observation {
                 continue;
             };
             processes += state.processes;
-            reasons.extend(coverage::gaps(&state, self.sensors.states()).into_iter().map(Reason::Route));
+            reasons.extend(
+                coverage::gaps(&state, self.sensors.states())
+                    .into_iter()
+                    .map(Reason::Route),
+            );
         }
         if processes > 0 {
             reasons.push(Reason::EndedBefore(processes));
@@ -296,6 +349,8 @@ fn print_summary(summary: &Summary) {
 
 /// Path of a cgroup below `root`, by its id.
 fn path_of_scope(root: &Path, scope: u64) -> Option<String> {
-    let found = cgroup::descendants(root).into_iter().find(|path| cgroup::id(path).is_ok_and(|id| id == scope))?;
+    let found = cgroup::descendants(root)
+        .into_iter()
+        .find(|path| cgroup::id(path).is_ok_and(|id| id == scope))?;
     Some(format!("/{}", found.strip_prefix(root).ok()?.display()))
 }

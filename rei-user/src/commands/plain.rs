@@ -31,7 +31,9 @@ pub(super) async fn run(args: &RunArgs, output: Option<(Output, OutputHealth)>) 
     let fresh = FreshCgroup::make(&root)?;
     let scope = fresh.id()?;
     observation.sensors().watch_plain(scope)?;
-    observation.own(scope, &path_below(&root, fresh.directory()), None).await;
+    observation
+        .own(scope, &path_below(&root, fresh.directory()), None)
+        .await;
 
     let mut child = tokio::process::Command::from(staged(args, fresh.directory()))
         .spawn()
@@ -45,7 +47,9 @@ pub(super) async fn run(args: &RunArgs, output: Option<(Output, OutputHealth)>) 
             () = observation.tend() => {}
         }
     };
-    observation.finish(ending(status.map(command_exit), &farewell, &args.recording)).await
+    observation
+        .finish(ending(status.map(command_exit), &farewell, &args.recording))
+        .await
     // Only now, detached, the cgroup goes: what outlives the command moves back to where rei was started.
 }
 

@@ -32,12 +32,18 @@ pub(super) fn run(args: RunArgs) -> Result<u8> {
 
 /// How a run ends whose command ended like this; `None`: rei stopped observing before.
 pub(super) fn ending(status: Option<CommandExit>, farewell: &Farewell, args: &RecordingArgs) -> Ending {
-    let stopped_by = farewell.first().map_or(EXIT_RUN_FAILED, |caught| caught.exit_code());
+    let stopped_by = farewell
+        .first()
+        .map_or(EXIT_RUN_FAILED, |caught| caught.exit_code());
     let exit_code = status.as_ref().map_or(stopped_by, exit_code);
     Ending {
         command_exit: status,
         exit_code,
-        exit_incomplete: if args.allow_incomplete { exit_code } else { EXIT_RUN_INCOMPLETE },
+        exit_incomplete: if args.allow_incomplete {
+            exit_code
+        } else {
+            EXIT_RUN_INCOMPLETE
+        },
         exit_failed: EXIT_RUN_FAILED,
         expects_scope: true,
         reasons: Vec::new(),

@@ -65,7 +65,9 @@ impl Caught {
 /// Whether this process's group has a terminal's attention. Signals from a keyboard and from kill(1) cannot be told
 /// apart here; with a terminal in front of it, a keyboard is taken for granted.
 fn is_in_foreground() -> bool {
-    let Ok(terminal) = File::open("/dev/tty") else { return false };
+    let Ok(terminal) = File::open("/dev/tty") else {
+        return false;
+    };
     tcgetpgrp(&terminal).is_ok_and(|group| group == rustix::process::getpgrp())
 }
 
@@ -81,7 +83,11 @@ impl Signals {
     /// Catches them. A SIGHUP that nohup(1) set to be ignored stays ignored.
     pub(super) fn listen() -> Result<Self> {
         let catch = |kind| signal(kind).context("the system does not let rei catch signals");
-        let hangup = if is_ignored(SignalKind::hangup()) { None } else { Some(catch(SignalKind::hangup())?) };
+        let hangup = if is_ignored(SignalKind::hangup()) {
+            None
+        } else {
+            Some(catch(SignalKind::hangup())?)
+        };
         Ok(Self {
             interrupt: catch(SignalKind::interrupt())?,
             quit: catch(SignalKind::quit())?,
@@ -110,7 +116,9 @@ impl Signals {
 fn is_ignored(kind: SignalKind) -> bool {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
-    let mask = mask.and_then(|digits| u64::from_str_radix(digits.trim(), 16).ok()).unwrap_or(0);
+    let mask = mask
+        .and_then(|digits| u64::from_str_radix(digits.trim(), 16).ok())
+        .unwrap_or(0);
     mask & (1 << (kind.as_raw_value() - 1)) != 0
 }
 
@@ -136,7 +144,9 @@ enum Answer {
 impl Farewell {
     /// Takes a signal; `child` is the command, if it is still there.
     pub(super) fn heed(&mut self, caught: Caught, child: Option<u32>) {
-        let child = child.and_then(|pid| i32::try_from(pid).ok()).and_then(Pid::from_raw);
+        let child = child
+            .and_then(|pid| i32::try_from(pid).ok())
+            .and_then(Pid::from_raw);
         match self.answer(caught, child.is_some(), caught.is_from_terminal()) {
             Answer::Leave => {}
             Answer::End => self.is_over = true,
@@ -212,7 +222,10 @@ mod tests {
     async fn without_a_command_any_signal_ends() {
         for is_from_terminal in [true, false] {
             let mut farewell = Farewell::default();
-            assert_eq!(farewell.answer(Caught::Interrupt, false, is_from_terminal), Answer::End);
+            assert_eq!(
+                farewell.answer(Caught::Interrupt, false, is_from_terminal),
+                Answer::End
+            );
         }
         let mut farewell = Farewell::default();
         farewell.heed(Caught::Hangup, None);

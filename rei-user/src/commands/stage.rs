@@ -17,11 +17,20 @@ const EXIT_NOT_EXECUTABLE: u8 = 126;
 pub(super) fn run(args: &StageArgs) -> u8 {
     // 0 stands for the writer itself.
     if let Err(error) = fs::write(args.cgroup.join("cgroup.procs"), "0") {
-        say(format_args!("cannot enter the cgroup {}: {error}; is the tree writable?", args.cgroup.display()));
+        say(format_args!(
+            "cannot enter the cgroup {}: {error}; is the tree writable?",
+            args.cgroup.display()
+        ));
         return EXIT_RUN_FAILED;
     }
-    let Some((program, arguments)) = args.command.split_first() else { return EXIT_RUN_FAILED };
+    let Some((program, arguments)) = args.command.split_first() else {
+        return EXIT_RUN_FAILED;
+    };
     let error = Command::new(program).args(arguments).exec();
     say(format_args!("cannot execute {program:?}: {error}"));
-    if error.kind() == io::ErrorKind::NotFound { EXIT_NOT_FOUND } else { EXIT_NOT_EXECUTABLE }
+    if error.kind() == io::ErrorKind::NotFound {
+        EXIT_NOT_FOUND
+    } else {
+        EXIT_NOT_EXECUTABLE
+    }
 }

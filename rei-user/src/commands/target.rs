@@ -64,23 +64,40 @@ impl Word {
 async fn of_directory(root: &Path, directory: &Path) -> Result<Tree> {
     // As it stands, or as /proc/PID/cgroup writes it: below the cgroup v2 root.
     let below = root.join(directory.strip_prefix("/").unwrap_or(directory));
-    let found = [directory.to_owned(), below].into_iter().find(|path| path.join("cgroup.procs").exists());
+    let found = [directory.to_owned(), below]
+        .into_iter()
+        .find(|path| path.join("cgroup.procs").exists());
     let Some(found) = found.and_then(|path| path.canonicalize().ok()) else {
-        bail!("{} is no cgroup v2 directory; they are below {}", directory.display(), root.display());
+        bail!(
+            "{} is no cgroup v2 directory; they are below {}",
+            directory.display(),
+            root.display()
+        );
     };
     let Ok(below_root) = found.strip_prefix(root) else {
-        bail!("{} is not in the cgroup v2 tree; choose a directory below {}", found.display(), root.display());
+        bail!(
+            "{} is not in the cgroup v2 tree; choose a directory below {}",
+            found.display(),
+            root.display()
+        );
     };
     let path = format!("/{}", below_root.display());
     if path == "/" {
-        bail!("{} holds every process of this machine; choose a cgroup below it", root.display());
+        bail!(
+            "{} holds every process of this machine; choose a cgroup below it",
+            root.display()
+        );
     }
     let name = path.rsplit('/').next().and_then(cgroup::container_id);
     let container = match name {
         Some(id) => Some(describe(id, &path).await),
         None => None,
     };
-    Ok(Tree { directory: found, path, container })
+    Ok(Tree {
+        directory: found,
+        path,
+        container,
+    })
 }
 
 async fn of_process(root: &Path, pid: u32) -> Result<Tree> {
@@ -99,14 +116,20 @@ async fn of_container(root: &Path, name: &str) -> Result<Tree> {
         bail!("there is no container {name:?}; `docker ps` lists those that run");
     };
     if !alive || facts.pid == 0 {
-        bail!("container {name:?} does not run; start it, or use `rei run -- docker run ...` to see it from its start");
+        bail!(
+            "container {name:?} does not run; start it, or use `rei run -- docker run ...` to see it from its start"
+        );
     }
     let path = cgroup::path_of_process(facts.pid)?;
     let path = match cgroup::container_root(&path) {
         Some((path, _)) => path.to_owned(),
         None => path,
     };
-    let container = Container { facts, cgroup_path: Some(path.clone()), source: "engine" };
+    let container = Container {
+        facts,
+        cgroup_path: Some(path.clone()),
+        source: "engine",
+    };
     at(root, path, Some(container)).with_context(|| format!("cannot watch container {name:?}"))
 }
 
@@ -116,9 +139,16 @@ fn at(root: &Path, path: String, container: Option<Container>) -> Result<Tree> {
         bail!("it is in the root cgroup, which holds every process outside others");
     }
     if !directory.is_dir() {
-        bail!("its cgroup {} is not there; does rei see this machine's cgroup tree?", directory.display());
+        bail!(
+            "its cgroup {} is not there; does rei see this machine's cgroup tree?",
+            directory.display()
+        );
     }
-    Ok(Tree { directory, path, container })
+    Ok(Tree {
+        directory,
+        path,
+        container,
+    })
 }
 
 /// What the engine knows of the container whose cgroup this is; its id alone if there is no engine to ask.
@@ -129,13 +159,27 @@ async fn describe(id: &str, path: &str) -> Container {
     };
     let cgroup_path = Some(path.to_owned());
     match answer {
-        Ok(Some(inspected)) => Container { facts: inspected.facts, cgroup_path, source: "engine" },
+        Ok(Some(inspected)) => Container {
+            facts: inspected.facts,
+            cgroup_path,
+            source: "engine",
+        },
         other => {
             if let Err(error) = other {
-                say(format_args!("container {} is known by its cgroup only: {error:#}", id.get(..12).unwrap_or(id)));
+                say(format_args!(
+                    "container {} is known by its cgroup only: {error:#}",
+                    id.get(..12).unwrap_or(id)
+                ));
             }
-            let facts = ContainerFacts { id: id.to_owned(), ..ContainerFacts::default() };
-            Container { facts, cgroup_path, source: "cgroup" }
+            let facts = ContainerFacts {
+                id: id.to_owned(),
+                ..ContainerFacts::default()
+            };
+            Container {
+                facts,
+                cgroup_path,
+                source: "cgroup",
+            }
         }
     }
 }
@@ -168,7 +212,11 @@ mod tests {
         assert!(error.contains("every process"), "{error}");
         assert!(of_directory(&root, &root.join("plain")).await.is_err());
         assert!(of_directory(&root, Path::new("/nonexistent")).await.is_err());
-        let expected = Tree { directory: root.join("a/b"), path: "/a/b".to_owned(), container: None };
+        let expected = Tree {
+            directory: root.join("a/b"),
+            path: "/a/b".to_owned(),
+            container: None,
+        };
         assert_eq!(of_directory(&root, &root.join("a/b")).await.unwrap(), expected);
         assert_eq!(of_directory(&root, Path::new("/a/b")).await.unwrap(), expected);
     }

@@ -35,7 +35,11 @@ impl CidFile {
     /// If no directory can be made for it.
     pub fn prepare(users: Option<&Path>) -> Result<Self> {
         if let Some(path) = users {
-            return Ok(Self { path: path.to_owned(), own_directory: None, is_stale: path.exists() });
+            return Ok(Self {
+                path: path.to_owned(),
+                own_directory: None,
+                is_stale: path.exists(),
+            });
         }
         let runtime = Path::new(RUNTIME_DIRECTORY);
         sweep(runtime);
@@ -47,10 +51,20 @@ impl CidFile {
 
     fn make_in(parent: &Path) -> Result<Self> {
         let directory = parent.join(none::own_name()?);
-        DirBuilder::new().mode(0o700).create(&directory).with_context(|| {
-            format!("cannot make the directory {} for the container's id; is its parent writable?", directory.display())
-        })?;
-        Ok(Self { path: directory.join(FILE_NAME), own_directory: Some(directory), is_stale: false })
+        DirBuilder::new()
+            .mode(0o700)
+            .create(&directory)
+            .with_context(|| {
+                format!(
+                    "cannot make the directory {} for the container's id; is its parent writable?",
+                    directory.display()
+                )
+            })?;
+        Ok(Self {
+            path: directory.join(FILE_NAME),
+            own_directory: Some(directory),
+            is_stale: false,
+        })
     }
 
     /// The command line that makes docker write the file.
@@ -83,7 +97,10 @@ impl Drop for CidFile {
 
 /// Removes a directory of ours. What else may be in it is not ours, and keeps it.
 fn remove(directory: &Path) {
-    for removed in [fs::remove_file(directory.join(FILE_NAME)), fs::remove_dir(directory)] {
+    for removed in [
+        fs::remove_file(directory.join(FILE_NAME)),
+        fs::remove_dir(directory),
+    ] {
         match removed {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
                 tracing::warn!("cannot remove {}: {error}", directory.display());

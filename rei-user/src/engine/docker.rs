@@ -74,7 +74,9 @@ impl Docker {
 
     fn at(host: &str) -> Result<Self> {
         match host.strip_prefix("unix://") {
-            Some(socket) if socket.starts_with('/') => Ok(Self { socket: PathBuf::from(socket) }),
+            Some(socket) if socket.starts_with('/') => Ok(Self {
+                socket: PathBuf::from(socket),
+            }),
             _ => bail!(
                 "docker host {host:?} is not a unix socket on this machine, and rei sees only containers that this \
                  kernel runs; run rei on that host, or set DOCKER_HOST={DEFAULT_HOST}"
@@ -136,11 +138,15 @@ impl Docker {
         match status {
             StatusCode::NOT_FOUND => Ok(None),
             StatusCode::OK => {
-                let answer: Answer = serde_json::from_slice(&body)
-                    .with_context(|| format!("the engine's answer about container {name:?} is not understood"))?;
+                let answer: Answer = serde_json::from_slice(&body).with_context(|| {
+                    format!("the engine's answer about container {name:?} is not understood")
+                })?;
                 Ok(Some(answer.into_inspected()))
             }
-            _ => bail!("the engine answers {status} when asked about container {name:?}: {}", message(&body)),
+            _ => bail!(
+                "the engine answers {status} when asked about container {name:?}: {}",
+                message(&body)
+            ),
         }
     }
 
@@ -166,11 +172,15 @@ impl Docker {
         match status {
             StatusCode::NOT_FOUND => Ok(None),
             StatusCode::OK => {
-                let ended: Ended = serde_json::from_slice(&body)
-                    .with_context(|| format!("the engine's answer about the end of container {id} is not understood"))?;
+                let ended: Ended = serde_json::from_slice(&body).with_context(|| {
+                    format!("the engine's answer about the end of container {id} is not understood")
+                })?;
                 Ok(Some(ended.status_code))
             }
-            _ => bail!("the engine answers {status} when asked to wait for container {id}: {}", message(&body)),
+            _ => bail!(
+                "the engine answers {status} when asked to wait for container {id}: {}",
+                message(&body)
+            ),
         }
     }
 }
@@ -185,9 +195,14 @@ fn uses_context(run: &DockerRun) -> bool {
         .map(Path::to_owned)
         .or_else(|| env::var_os("DOCKER_CONFIG").map(PathBuf::from))
         .or_else(|| env::var_os("HOME").map(|home| Path::new(&home).join(".docker")));
-    let Some(text) = directory.and_then(|directory| fs::read(directory.join("config.json")).ok()) else { return false };
+    let Some(text) = directory.and_then(|directory| fs::read(directory.join("config.json")).ok()) else {
+        return false;
+    };
     let config: serde_json::Value = serde_json::from_slice(&text).unwrap_or_default();
-    config.get("currentContext").and_then(|name| name.as_str()).is_some_and(|name| !matches!(name, "" | "default"))
+    config
+        .get("currentContext")
+        .and_then(|name| name.as_str())
+        .is_some_and(|name| !matches!(name, "" | "default"))
 }
 
 /// Asks docker itself which host a context stands for.
@@ -196,13 +211,20 @@ fn host_of_context(run: &DockerRun, context: Option<&OsStr>) -> Result<String> {
     if let Some(config) = run.config() {
         command.arg("--config").arg(config);
     }
-    command.args(["context", "inspect", "--format", "{{.Endpoints.docker.Host}}"]).args(context);
-    let output = command
-        .stdin(Stdio::null())
-        .output()
-        .with_context(|| format!("cannot run {:?} to read its context; is the docker CLI installed?", run.program()))?;
+    command
+        .args(["context", "inspect", "--format", "{{.Endpoints.docker.Host}}"])
+        .args(context);
+    let output = command.stdin(Stdio::null()).output().with_context(|| {
+        format!(
+            "cannot run {:?} to read its context; is the docker CLI installed?",
+            run.program()
+        )
+    })?;
     if !output.status.success() {
-        bail!("docker cannot read its context: {}", String::from_utf8_lossy(&output.stderr).trim());
+        bail!(
+            "docker cannot read its context: {}",
+            String::from_utf8_lossy(&output.stderr).trim()
+        );
     }
     Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
 }
@@ -295,21 +317,39 @@ impl Answer {
     fn into_inspected(self) -> Inspected {
         let state = &self.state;
         let alive = state.running || state.paused || state.restarting;
-        let started = alive || state.started_at.as_deref().is_some_and(|at| !at.is_empty() && !at.starts_with("0001-"));
+        let started = alive
+            || state
+                .started_at
+                .as_deref()
+                .is_some_and(|at| !at.is_empty() && !at.starts_with("0001-"));
         let exit_code = state.exit_code;
-        Inspected { alive, started, exit_code, facts: self.into_facts() }
+        Inspected {
+            alive,
+            started,
+            exit_code,
+            facts: self.into_facts(),
+        }
     }
 
     fn into_facts(self) -> ContainerFacts {
         let mounts = self.mounts();
-        let search_path = self.config.env.iter().flatten().find_map(|entry| entry.strip_prefix("PATH="));
+        let search_path = self
+            .config
+            .env
+            .iter()
+            .flatten()
+            .find_map(|entry| entry.strip_prefix("PATH="));
         ContainerFacts {
             search_path: search_path.map(str::to_owned),
             mounts,
             name: self.name.map(|name| name.trim_start_matches('/').to_owned()),
             image: self.config.image,
             image_id: self.image,
-            argv: self.path.into_iter().chain(self.args.into_iter().flatten()).collect(),
+            argv: self
+                .path
+                .into_iter()
+                .chain(self.args.into_iter().flatten())
+                .collect(),
             init: self.host_config.init.unwrap_or(false),
             workdir: self.config.working_dir.filter(|directory| !directory.is_empty()),
             storage_driver: self.driver,
@@ -319,16 +359,25 @@ impl Answer {
     }
 
     fn mounts(&self) -> Vec<Mount> {
-        let mut mounts: Vec<Mount> = self.mounts.iter().flatten().filter_map(AnswerMount::to_mount).collect();
+        let mut mounts: Vec<Mount> = self
+            .mounts
+            .iter()
+            .flatten()
+            .filter_map(AnswerMount::to_mount)
+            .collect();
         let tmpfs = self.host_config.tmpfs.iter().flatten();
-        let mut rest: Vec<(&str, MountKind)> = tmpfs.map(|(path, _)| (path.as_str(), MountKind::Tmpfs)).collect();
+        let mut rest: Vec<(&str, MountKind)> =
+            tmpfs.map(|(path, _)| (path.as_str(), MountKind::Tmpfs)).collect();
         rest.extend(ENGINE_FILES.map(|path| (path, MountKind::Engine)));
         if self.host_config.init == Some(true) {
             rest.push((INIT_FILE, MountKind::Engine));
         }
         for (destination, kind) in rest {
             if !mounts.iter().any(|mount| mount.destination == destination) {
-                mounts.push(Mount { destination: destination.to_owned(), kind });
+                mounts.push(Mount {
+                    destination: destination.to_owned(),
+                    kind,
+                });
             }
         }
         mounts
@@ -339,12 +388,19 @@ impl AnswerMount {
     /// `None` for kinds that Linux containers do not have (`npipe`, `cluster`): their origin stays unknown.
     fn to_mount(&self) -> Option<Mount> {
         let kind = match self.kind.as_str() {
-            "bind" => MountKind::Bind { source: self.source.clone().unwrap_or_default() },
-            "volume" => MountKind::Volume { name: self.name.clone().unwrap_or_default() },
+            "bind" => MountKind::Bind {
+                source: self.source.clone().unwrap_or_default(),
+            },
+            "volume" => MountKind::Volume {
+                name: self.name.clone().unwrap_or_default(),
+            },
             "tmpfs" => MountKind::Tmpfs,
             _ => return None,
         };
-        Some(Mount { destination: self.destination.clone(), kind })
+        Some(Mount {
+            destination: self.destination.clone(),
+            kind,
+        })
     }
 }
 
@@ -354,10 +410,23 @@ mod tests {
 
     #[test]
     fn only_local_sockets_are_accepted() {
-        assert_eq!(Docker::at("unix:///x/y.sock").unwrap().socket, Path::new("/x/y.sock"));
-        for host in ["tcp://1.2.3.4:2375", "ssh://me@there", "npipe:////./pipe/docker", "", "unix://relative", "/x"] {
+        assert_eq!(
+            Docker::at("unix:///x/y.sock").unwrap().socket,
+            Path::new("/x/y.sock")
+        );
+        for host in [
+            "tcp://1.2.3.4:2375",
+            "ssh://me@there",
+            "npipe:////./pipe/docker",
+            "",
+            "unix://relative",
+            "/x",
+        ] {
             let error = Docker::at(host).unwrap_err().to_string();
-            assert!(error.contains("not a unix socket on this machine"), "{host}: {error}");
+            assert!(
+                error.contains("not a unix socket on this machine"),
+                "{host}: {error}"
+            );
         }
     }
 
@@ -379,11 +448,20 @@ mod tests {
         assert!(inspected.alive && inspected.started);
         assert_eq!(inspected.exit_code, 3);
         let facts = inspected.facts;
-        assert_eq!((facts.id.as_str(), facts.name.as_deref(), facts.pid), ("ab", Some("web"), 7));
+        assert_eq!(
+            (facts.id.as_str(), facts.name.as_deref(), facts.pid),
+            ("ab", Some("web"), 7)
+        );
         assert_eq!(facts.argv, ["sh", "-c", "true"]);
         assert_eq!(facts.search_path.as_deref(), Some("/bin:/sbin"));
         assert!(facts.init);
-        let at = |path: &str| facts.mounts.iter().find(|mount| mount.destination == path).map(|mount| &mount.kind);
+        let at = |path: &str| {
+            facts
+                .mounts
+                .iter()
+                .find(|mount| mount.destination == path)
+                .map(|mount| &mount.kind)
+        };
         assert_eq!(at("/etc/hosts"), Some(&MountKind::Bind { source: "/s".into() }));
         assert_eq!(at("/v"), Some(&MountKind::Volume { name: "v".into() }));
         assert_eq!(at("/t"), Some(&MountKind::Tmpfs));
@@ -412,7 +490,10 @@ mod tests {
         let docker = Docker::at("unix:///nonexistent/docker.sock").unwrap();
         for error in [docker.exists().unwrap_err(), docker.ping().await.unwrap_err()] {
             let text = format!("{error:#}");
-            assert!(text.contains("/nonexistent/docker.sock") && text.contains("no such socket"), "{text}");
+            assert!(
+                text.contains("/nonexistent/docker.sock") && text.contains("no such socket"),
+                "{text}"
+            );
         }
     }
 }

@@ -177,7 +177,11 @@ impl DockerRun {
             if bytes.starts_with(b"--") {
                 let (name, attached) = split_option(&word, b"");
                 let has_value = !runs_without_value(&name);
-                let value = if has_value && attached.is_none() { rest.next() } else { attached };
+                let value = if has_value && attached.is_none() {
+                    rest.next()
+                } else {
+                    attached
+                };
                 match name.as_bytes() {
                     b"--cidfile" => self.cidfile = value.filter(|value| !value.is_empty()).map(PathBuf::from),
                     b"--detach" => self.detached = value.is_none_or(|value| is_true(&value)),
@@ -217,7 +221,11 @@ fn subcommand_at(words: &[OsString]) -> Option<usize> {
             break;
         }
         let (name, attached) = split_option(word, b"Hcl");
-        at += if attached.is_none() && takes_global_value(&name) { 2 } else { 1 };
+        at += if attached.is_none() && takes_global_value(&name) {
+            2
+        } else {
+            1
+        };
     }
     if words.get(at).is_some_and(|word| word == "container") {
         at += 1;
@@ -230,12 +238,16 @@ fn split_option(word: &OsStr, letters: &[u8]) -> (OsString, Option<OsString>) {
     let bytes = word.as_bytes();
     if !bytes.starts_with(b"--") && bytes.len() > 2 && letters.contains(&bytes[1]) {
         let value = bytes[2..].strip_prefix(b"=").unwrap_or(&bytes[2..]);
-        return (OsStr::from_bytes(&bytes[..2]).to_owned(), Some(OsStr::from_bytes(value).to_owned()));
+        return (
+            OsStr::from_bytes(&bytes[..2]).to_owned(),
+            Some(OsStr::from_bytes(value).to_owned()),
+        );
     }
     match bytes.iter().position(|byte| *byte == b'=') {
-        Some(at) => {
-            (OsStr::from_bytes(&bytes[..at]).to_owned(), Some(OsStr::from_bytes(&bytes[at + 1..]).to_owned()))
-        }
+        Some(at) => (
+            OsStr::from_bytes(&bytes[..at]).to_owned(),
+            Some(OsStr::from_bytes(&bytes[at + 1..]).to_owned()),
+        ),
         None => (word.to_owned(), None),
     }
 }
@@ -309,7 +321,10 @@ mod tests {
         assert_eq!(run.host(), Some(OsStr::new("tcp://far:2375")));
         assert_eq!(run.context(), Some(OsStr::new("a")));
         assert_eq!(run.config(), Some(Path::new("/c")));
-        assert_eq!(parse("docker -Htcp://far run x").host(), Some(OsStr::new("tcp://far")));
+        assert_eq!(
+            parse("docker -Htcp://far run x").host(),
+            Some(OsStr::new("tcp://far"))
+        );
         assert_eq!(parse("docker run -h name -c 5 x").host(), None);
         assert_eq!(parse("docker run -h name -c 5 x").context(), None);
     }
@@ -348,10 +363,28 @@ mod tests {
 
     #[test]
     fn detached_in_every_spelling() {
-        for line in ["-d", "--detach", "-itd", "-d=true", "--detach=1", "-dp80:80", "--rm -dit", "-d=false -d"] {
+        for line in [
+            "-d",
+            "--detach",
+            "-itd",
+            "-d=true",
+            "--detach=1",
+            "-dp80:80",
+            "--rm -dit",
+            "-d=false -d",
+        ] {
             assert!(parse(&format!("docker run {line} x")).is_detached(), "{line}");
         }
-        for line in ["--rm", "--detach=false", "-d=false", "-it", "-e -d", "--name -d", "-ed", "-pd"] {
+        for line in [
+            "--rm",
+            "--detach=false",
+            "-d=false",
+            "-it",
+            "-e -d",
+            "--name -d",
+            "-ed",
+            "-pd",
+        ] {
             assert!(!parse(&format!("docker run {line} x")).is_detached(), "{line}");
         }
         assert!(!parse("docker run x -d").is_detached());
@@ -369,6 +402,9 @@ mod tests {
     fn bytes_that_are_not_utf8_survive() {
         let odd = OsStr::from_bytes(b"--cidfile=/\xff").to_owned();
         let run = DockerRun::parse(&[OsString::from("docker"), OsString::from("run"), odd]).unwrap();
-        assert_eq!(run.cidfile().map(|path| path.as_os_str().as_bytes()), Some(&b"/\xff"[..]));
+        assert_eq!(
+            run.cidfile().map(|path| path.as_os_str().as_bytes()),
+            Some(&b"/\xff"[..])
+        );
     }
 }

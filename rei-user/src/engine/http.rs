@@ -33,7 +33,10 @@ pub(super) async fn ask(
         None => exchange.await,
         Some(limit) => match timeout(limit, exchange).await {
             Ok(answer) => answer,
-            Err(_) => bail!("no answer from {} within {limit:?}; is the engine overloaded?", socket.display()),
+            Err(_) => bail!(
+                "no answer from {} within {limit:?}; is the engine overloaded?",
+                socket.display()
+            ),
         },
     }
     .with_context(|| format!("asking the container engine at {} for {path}", socket.display()))
@@ -41,7 +44,9 @@ pub(super) async fn ask(
 
 async fn exchange(socket: &Path, method: Method, path: &str) -> Result<(StatusCode, Bytes)> {
     let stream = connect(socket).await.context("cannot connect")?;
-    let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await.context("no HTTP spoken there")?;
+    let (mut sender, connection) = http1::handshake(TokioIo::new(stream))
+        .await
+        .context("no HTTP spoken there")?;
     let request = Request::builder()
         .method(method)
         .uri(path)
@@ -51,7 +56,9 @@ async fn exchange(socket: &Path, method: Method, path: &str) -> Result<(StatusCo
     let answer = async {
         let response = sender.send_request(request).await.context("the request failed")?;
         let status = response.status();
-        let body = Limited::new(response.into_body(), ANSWER_BYTES_MAX).collect().await;
+        let body = Limited::new(response.into_body(), ANSWER_BYTES_MAX)
+            .collect()
+            .await;
         match body {
             Ok(body) => Ok((status, body.to_bytes())),
             Err(error) => bail!("the answer could not be read: {error}"),

@@ -43,7 +43,10 @@ impl FreshCgroup {
     pub fn make(root: &Path) -> Result<Self> {
         let directory = root.join(own_name()?);
         fs::create_dir(&directory).with_context(|| {
-            format!("cannot make the cgroup {}; rei must run as root with a writable cgroup v2 tree", directory.display())
+            format!(
+                "cannot make the cgroup {}; rei must run as root with a writable cgroup v2 tree",
+                directory.display()
+            )
         })?;
         // From here on a failure must take the directory with it.
         let made = File::open(&directory).and_then(|lock| {
@@ -52,14 +55,18 @@ impl FreshCgroup {
         });
         let home = cgroup::path_of_process(std::process::id());
         match (made, home) {
-            (Ok(lock), Ok(path)) => {
-                Ok(Self { directory, home: root.join(path.trim_start_matches('/')), _lock: lock })
-            }
+            (Ok(lock), Ok(path)) => Ok(Self {
+                directory,
+                home: root.join(path.trim_start_matches('/')),
+                _lock: lock,
+            }),
             (made, home) => {
                 // Empty and ours; if even that fails the next start sweeps it.
                 let _ = fs::remove_dir(&directory);
                 made.with_context(|| format!("cannot lock the cgroup {}", directory.display()))?;
-                Err(home.err().unwrap_or_else(|| anyhow::anyhow!("the cgroup of rei itself is not known")))
+                Err(home
+                    .err()
+                    .unwrap_or_else(|| anyhow::anyhow!("the cgroup of rei itself is not known")))
             }
         }
     }
@@ -120,7 +127,9 @@ fn remove_tree(directory: &Path) -> io::Result<()> {
 #[must_use]
 pub fn sweep(root: &Path) -> Vec<Leftover> {
     let mut leftovers = Vec::new();
-    let Ok(entries) = fs::read_dir(root) else { return leftovers };
+    let Ok(entries) = fs::read_dir(root) else {
+        return leftovers;
+    };
     for entry in entries.filter_map(io::Result::ok) {
         let directory = entry.path();
         if !entry.file_name().to_str().is_some_and(is_name_of_the_dead) || is_locked(&directory) {
@@ -146,7 +155,8 @@ fn is_locked(directory: &Path) -> bool {
 /// If /proc cannot be read.
 pub fn own_name() -> Result<String> {
     let pid = std::process::id();
-    let start = start_ticks(pid).with_context(|| format!("cannot read /proc/{pid}/stat; is /proc mounted?"))?;
+    let start =
+        start_ticks(pid).with_context(|| format!("cannot read /proc/{pid}/stat; is /proc mounted?"))?;
     Ok(format!("rei-{pid}-{start}"))
 }
 
@@ -197,7 +207,13 @@ mod tests {
         }
         fs::create_dir(dead.join("child")).unwrap();
         fs::write(busy.join("cgroup.procs"), "17\n18\n").unwrap();
-        assert_eq!(sweep(root.path()), [Leftover { directory: busy.clone(), processes: 2 }]);
+        assert_eq!(
+            sweep(root.path()),
+            [Leftover {
+                directory: busy.clone(),
+                processes: 2
+            }]
+        );
         assert!(!dead.exists() && own.exists() && other.exists() && busy.exists());
     }
 }
