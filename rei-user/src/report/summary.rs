@@ -17,7 +17,7 @@ pub(super) const COLUMNS: usize = 100;
 /// See [`COLUMNS`].
 pub(super) const LINES: usize = 24;
 /// Width of the labels at the left.
-const LABEL_COLUMNS: usize = 12;
+const LABEL_COLUMNS: usize = 14;
 /// Columns of one example.
 const EXAMPLE_COLUMNS: usize = 40;
 /// Lines for files, of the lines that there are.
@@ -358,10 +358,17 @@ fn completeness(reasons: &[Reason], room: usize) -> Vec<String> {
         &format!("NO, for {} reason(s):", reasons.len()),
     )];
     for (index, reason) in reasons.iter().enumerate() {
-        let words = wrap(
-            &format!("{}. Next: {}.", reason.text(), reason.next_step()),
-            COLUMNS - 4,
-        );
+        // Neighbours with the same next step say it once, at the last of them.
+        let next_step = reason.next_step();
+        let is_repeated = reasons
+            .get(index + 1)
+            .is_some_and(|next| next.next_step() == next_step);
+        let next_step = if is_repeated {
+            String::new()
+        } else {
+            format!(". Next: {next_step}.")
+        };
+        let words = wrap(&format!("{}{next_step}", reason.text()), COLUMNS - 4);
         let left = room.saturating_sub(lines.len());
         let is_last = index + 1 == reasons.len();
         if words.len() + usize::from(!is_last) > left {
