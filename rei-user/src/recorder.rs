@@ -230,11 +230,26 @@ impl Recorder {
         if undecided > 0 {
             self.report.reason(unidentified(undecided));
         }
-        let Closing { command, exit_codes, gaps } = closing;
-        let end = End { command, exit_codes, gaps, sequence: self.sequence };
+        let Closing {
+            command,
+            exit_codes,
+            gaps,
+        } = closing;
+        let end = End {
+            command,
+            exit_codes,
+            gaps,
+            sequence: self.sequence,
+        };
         match self.report.finish(end) {
-            Ok(summary) => Outcome { summary: Some(summary), failure: self.failure },
-            Err(error) => Outcome { summary: None, failure: self.failure.or(Some(error)) },
+            Ok(summary) => Outcome {
+                summary: Some(summary),
+                failure: self.failure,
+            },
+            Err(error) => Outcome {
+                summary: None,
+                failure: self.failure.or(Some(error)),
+            },
         }
     }
 
@@ -357,6 +372,7 @@ fn unidentified(count: u64) -> Reason {
     Reason::Other {
         kind: "unidentified",
         text: format!("{count} event(s) of a container that could not be told from others in time"),
-        next_step: "run again with less going on: start no other containers meanwhile, pull the image before".to_owned(),
+        next_step: "run again with less going on: start no other containers meanwhile, pull the image before"
+            .to_owned(),
     }
 }

@@ -63,14 +63,21 @@ async fn observe(args: &AttachArgs, output: Option<(Output, OutputHealth)>) -> R
             () = observation.tend() => {}
         }
     }
-    let incomplete = if args.recording.allow_incomplete { 0 } else { EXIT_INCOMPLETE };
+    let incomplete = if args.recording.allow_incomplete {
+        0
+    } else {
+        EXIT_INCOMPLETE
+    };
     let mut reasons = vec![Reason::StartedLate];
     if !observation.is_all_gone() {
         reasons.push(Reason::EndedEarly);
     }
     let ending = Ending {
         command: None,
-        exit_codes: ExitCodes { complete: 0, incomplete },
+        exit_codes: ExitCodes {
+            complete: 0,
+            incomplete,
+        },
         exit_failed: EXIT_FAILED,
         expects_scope: true,
         counts_processes: false,

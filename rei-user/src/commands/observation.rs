@@ -297,7 +297,11 @@ impl Observation {
         for reason in reasons {
             self.instruct(Instruction::Reason(reason)).await;
         }
-        let closing = Closing { command: ending.command, exit_codes: ending.exit_codes, gaps };
+        let closing = Closing {
+            command: ending.command,
+            exit_codes: ending.exit_codes,
+            gaps,
+        };
         self.instruct(Instruction::End(closing)).await;
         let outcome = self.recorder.take().map(thread::JoinHandle::join);
         let Some(Ok(outcome)) = outcome else {
@@ -311,7 +315,11 @@ impl Observation {
         };
         print_summary(&summary);
         self.look_at_output();
-        Ok(if self.has_output_failed() { ending.exit_failed } else { summary.exit_code() })
+        Ok(if self.has_output_failed() {
+            ending.exit_failed
+        } else {
+            summary.exit_code()
+        })
     }
 
     /// What makes the record incomplete, as far as the kernel side and the command know.
@@ -351,7 +359,9 @@ fn unseen() -> Reason {
 fn ended_early(processes: u64) -> Reason {
     Reason::Other {
         kind: "ended_early",
-        text: format!("{processes} process(es) still ran when the recording ended: what they did since is not here"),
+        text: format!(
+            "{processes} process(es) still ran when the recording ended: what they did since is not here"
+        ),
         next_step: "let the command wait for its background processes".to_owned(),
     }
 }

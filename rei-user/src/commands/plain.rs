@@ -49,7 +49,11 @@ pub(super) async fn run(args: &RunArgs, output: Option<(Output, OutputHealth)>) 
         }
     };
     observation
-        .finish(ending(status.and_then(CommandExit::of), &farewell, &args.recording))
+        .finish(ending(
+            status.and_then(CommandExit::of),
+            &farewell,
+            &args.recording,
+        ))
         .await
     // Only now, detached, the cgroup goes: what outlives the command moves back to where rei was started.
 }

@@ -30,14 +30,22 @@ pub(super) fn run(args: RunArgs) -> Result<u8> {
 pub(super) fn ending(command: Option<CommandExit>, farewell: &Farewell, args: &RecordingArgs) -> Ending {
     let stopped_by = farewell.first().map_or(EXIT_RUN_FAILED, Caught::exit_code);
     let complete = command.map_or(stopped_by, exit_code);
-    let incomplete = if args.allow_incomplete { complete } else { EXIT_RUN_INCOMPLETE };
+    let incomplete = if args.allow_incomplete {
+        complete
+    } else {
+        EXIT_RUN_INCOMPLETE
+    };
     Ending {
         command,
         exit_codes: ExitCodes { complete, incomplete },
         exit_failed: EXIT_RUN_FAILED,
         expects_scope: true,
         counts_processes: command.is_some(),
-        reasons: if command.is_some() { Vec::new() } else { vec![Reason::EndedEarly] },
+        reasons: if command.is_some() {
+            Vec::new()
+        } else {
+            vec![Reason::EndedEarly]
+        },
     }
 }
 
