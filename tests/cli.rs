@@ -26,10 +26,10 @@ fn refuses(ended: &Ended, code: i32, words: &[&str]) {
 
 /// A directory with a `docker` that tells on itself when it is started.
 fn fake_docker() -> tempfile::TempDir {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = tempfile::tempdir().expect("a temporary directory");
     let docker = directory.path().join("docker");
-    fs::write(&docker, "#!/bin/sh\necho started >&2\nexit 99\n").unwrap();
-    fs::set_permissions(&docker, fs::Permissions::from_mode(0o755)).unwrap();
+    fs::write(&docker, "#!/bin/sh\necho started >&2\nexit 99\n").expect("a writable directory");
+    fs::set_permissions(&docker, fs::Permissions::from_mode(0o755)).expect("a file of ours");
     directory
 }
 
@@ -272,11 +272,11 @@ fn targets_that_are_not_there_are_named() {
 
 /// Runs `rei` as nobody, where that is possible; says so and gives nothing where it is not.
 fn as_nobody(words: &[&str]) -> Option<Ended> {
-    let directory = tempfile::tempdir().unwrap();
-    fs::set_permissions(directory.path(), fs::Permissions::from_mode(0o755)).unwrap();
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    fs::set_permissions(directory.path(), fs::Permissions::from_mode(0o755)).expect("a directory of ours");
     // The build directory may be closed to nobody.
     let binary = directory.path().join("rei");
-    fs::copy(env!("CARGO_BIN_EXE_rei"), &binary).unwrap();
+    fs::copy(env!("CARGO_BIN_EXE_rei"), &binary).expect("a readable binary");
     let nobody = ["--reuid", "65534", "--regid", "65534", "--clear-groups"];
     let can = Command::new("setpriv").args(nobody).args(["--", "true"]).output();
     if !can.is_ok_and(|output| output.status.success()) {

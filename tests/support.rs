@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::process::{Command, Output, Stdio};
 
 /// The binary under test, with nothing of the caller's environment that could change its answers.
-pub fn rei() -> Command {
+pub(crate) fn rei() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_rei"));
     for name in ["DOCKER_HOST", "DOCKER_CONTEXT", "DOCKER_CONFIG", "REI_DEBUG"] {
         command.env_remove(name);
@@ -15,13 +15,13 @@ pub fn rei() -> Command {
 
 /// How a command ended and what it said.
 #[derive(Debug)]
-pub struct Ended {
+pub(crate) struct Ended {
     /// Exit code; `None` if a signal ended it.
-    pub code: Option<i32>,
+    pub(crate) code: Option<i32>,
     /// Its data.
-    pub stdout: String,
+    pub(crate) stdout: String,
     /// Its talk.
-    pub stderr: String,
+    pub(crate) stderr: String,
 }
 
 impl From<Output> for Ended {
@@ -35,7 +35,7 @@ impl From<Output> for Ended {
 }
 
 /// Runs a command to its end.
-pub fn end(command: &mut Command) -> Ended {
+pub(crate) fn end(command: &mut Command) -> Ended {
     command
         .output()
         .unwrap_or_else(|error| panic!("cannot start {command:?}: {error}"))
@@ -43,6 +43,6 @@ pub fn end(command: &mut Command) -> Ended {
 }
 
 /// Runs `rei` with these words.
-pub fn run<W: AsRef<OsStr>>(words: &[W]) -> Ended {
+pub(crate) fn run<W: AsRef<OsStr>>(words: &[W]) -> Ended {
     end(rei().args(words))
 }

@@ -86,7 +86,7 @@ pub(super) async fn run(
         has_started: false,
         terminal: terminal::Settings::keep(),
     };
-    run.to_its_end(args, signals).await
+    run.observe(args, signals).await
 }
 
 /// A docker command under way.
@@ -107,7 +107,7 @@ struct ContainerRun {
 }
 
 impl ContainerRun {
-    async fn to_its_end(mut self, args: &RunArgs, mut signals: Signals) -> Result<u8> {
+    async fn observe(mut self, args: &RunArgs, mut signals: Signals) -> Result<u8> {
         let mut farewell = Farewell::default();
         let mut look = interval(CIDFILE_PAUSE);
         let mut cli_status: Option<ExitStatus> = None;
