@@ -103,15 +103,18 @@ impl Docker {
     /// If it gives none.
     pub async fn ping(&self) -> Result<()> {
         if let Err(error) = http::connect(&self.socket).await {
-            bail!(
-                "{}",
-                self.unreachable(match error.kind() {
-                    io::ErrorKind::NotFound => "there is no such socket".to_owned(),
-                    io::ErrorKind::ConnectionRefused => "the socket is there but nobody listens".to_owned(),
-                    io::ErrorKind::PermissionDenied => "permission denied; run rei as root".to_owned(),
-                    _ => error.to_string(),
-                })
-            );
+            let why = match error.kind() {
+                io::ErrorKind::NotFound => "there is no such socket".to_owned(),
+                io::ErrorKind::ConnectionRefused => "the socket is there but nobody listens".to_owned(),
+                io::ErrorKind::PermissionDenied => {
+                    bail!(
+                        "may not talk to the Docker engine at {}; run rei as root (sudo)",
+                        self.socket.display()
+                    )
+                }
+                _ => error.to_string(),
+            };
+            bail!("{}", self.unreachable(why));
         }
         let (status, _) = http::ask(&self.socket, Method::GET, "/_ping", Some(PATIENCE)).await?;
         if !status.is_success() {
