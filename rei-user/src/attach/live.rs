@@ -159,14 +159,14 @@ fn a_plain_command_is_recorded_from_exec_to_exit() {
 fn a_running_tree_is_followed_and_forgotten_whole() {
     let mut sensors = sensors();
     let cgroup = TestCgroup::new("running");
-    // Ids that no cgroup and no process has.
-    let (inner, pid) = (u64::MAX - 1, u32::MAX - 1);
+    // An id that no cgroup has, and a process that is there: this one.
+    let (inner, pid) = (u64::MAX - 1, std::process::id());
     sensors.watch_running(&[cgroup.id, inner]).expect("watched");
     sensors.follow_present(cgroup.id, pid, 7).expect("followed");
     sensors
         .follow_present(cgroup.id, pid, 8)
         .expect("who is followed already stays as it is");
-    let task = |sensors: &Sensors| {
+    let task = |sensors: &Sensors, pid: u32| {
         let tasks: HashMap<_, u32, TaskState> =
             HashMap::try_from(map(&sensors.ebpf, "TASKS").expect("a map")).expect("of this shape");
         tasks.get(&pid, 0).ok()

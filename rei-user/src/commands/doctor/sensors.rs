@@ -40,7 +40,7 @@ fn of_state(state: &SensorState) -> Finding {
         Some(gap) if REQUIRED.contains(&state.sensor) => Finding::fail(
             &check,
             gap,
-            "rei cannot record without this sensor: use a kernel that has it; `RUST_LOG=debug rei doctor` shows more",
+            "rei cannot record without this sensor: report the kernel version with what `RUST_LOG=debug rei doctor` says",
         ),
         Some(gap) => Finding::gap(
             &check,
