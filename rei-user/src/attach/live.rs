@@ -171,12 +171,19 @@ fn a_running_tree_is_followed_and_forgotten_whole() {
             HashMap::try_from(map(&sensors.ebpf, "TASKS").expect("a map")).expect("of this shape");
         tasks.get(&pid, 0).ok()
     };
+    let followed = task(&sensors, pid).expect("followed");
     assert_eq!(
-        task(&sensors).map(|task| (task.scope, task.start_ns)),
-        Some((cgroup.id, 7))
+        (followed.scope, followed.start_ns, followed.ns_pid),
+        (cgroup.id, 7, pid)
     );
+    let mut gone = Command::new("/bin/true").spawn().expect("a process");
+    gone.wait().expect("it ends");
+    sensors
+        .follow_present(cgroup.id, gone.id(), 7)
+        .expect("nobody is followed");
+    assert_eq!(task(&sensors, gone.id()), None);
     sensors.forget(cgroup.id).expect("forgotten");
-    assert_eq!(task(&sensors), None);
+    assert_eq!(task(&sensors, pid), None);
     assert_eq!(sensors.scope_state(cgroup.id).expect("readable"), None);
     let cgroups: HashMap<_, u64, u64> =
         HashMap::try_from(map(&sensors.ebpf, "CGROUPS").expect("a map")).expect("of this shape");
