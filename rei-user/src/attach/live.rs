@@ -42,6 +42,8 @@ impl TestCgroup {
     fn run(&self, script: &str) {
         let mut child = Command::new("/bin/sh")
             .args(["-c", &format!("read go; exec /bin/sh -c '{script}'")])
+            // LD_LIBRARY_PATH, which cargo sets, makes the loader look for files in many places.
+            .env_clear()
             .stdin(Stdio::piped())
             .spawn()
             .expect("a shell");
@@ -152,6 +154,82 @@ fn a_plain_command_is_recorded_from_exec_to_exit() {
     assert_eq!(sensors.losses().expect("readable after detaching"), []);
     sensors.forget(cgroup.id).expect("forgotten");
     assert_eq!(sensors.scope_state(cgroup.id).expect("readable"), None);
+}
+
+#[test]
+#[ignore = "root"]
+fn recorded_and_lost_add_up_when_the_ring_is_full() {
+    let root = cgroup::mount_point().expect("a cgroup v2 mount");
+    let small = Settings {
+        ring_bytes: 64 * 1024,
+    };
+    let mut sensors = Sensors::load(&small, &root).expect("the required sensors load");
+    let cgroup = TestCgroup::new("full");
+    sensors.watch_plain(cgroup.id).expect("watched");
+    // Nobody reads the ring meanwhile.
+    cgroup.run("i=0; while [ $i -lt 3000 ]; do read line < /etc/hostname; i=$((i+1)); done; true");
+    sensors.detach();
+    let events = drained(sensors.take_ring().expect("the ring"));
+    let opens = events
+        .iter()
+        .filter(|event| event.kind() == EventKind::Open)
+        .count() as u64;
+    let losses = sensors.losses().expect("readable");
+    let lost: u64 = losses
+        .iter()
+        .filter(|loss| loss.kind == Some(EventKind::Open) && loss.cause == LossCause::RingFull)
+        .map(|loss| loss.count)
+        .sum();
+    assert!(lost > 0, "the ring was large enough for everything");
+    // The shell itself opens a few files more (loader, libc).
+    assert!(
+        (3000..3020).contains(&(opens + lost)),
+        "{opens} recorded, {lost} lost: {losses:?}"
+    );
+    let state = sensors
+        .scope_state(cgroup.id)
+        .expect("readable")
+        .expect("watched");
+    assert_eq!(
+        state.lost[EventKind::Open as usize],
+        lost,
+        "the scope's own count"
+    );
+}
+
+#[test]
+#[ignore = "root"]
+fn nothing_is_lost_while_the_ring_is_read() {
+    let root = cgroup::mount_point().expect("a cgroup v2 mount");
+    // Small, so that it is full many times over unless the kernel side's early wake works.
+    let mut sensors =
+        Sensors::load(&Settings { ring_bytes: 1 << 20 }, &root).expect("the required sensors load");
+    let cgroup = TestCgroup::new("flood");
+    sensors.watch_plain(cgroup.id).expect("watched");
+    let ring = sensors.take_ring().expect("the ring");
+    let (stopper, stop) = oneshot::channel();
+    let reader = std::thread::spawn(move || {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .expect("a runtime");
+        runtime.block_on(async {
+            let (out, mut from) = mpsc::channel::<Bytes>(ring::CHANNEL_RECORDS);
+            let reader = tokio::spawn(ring::read(ring, out, stop));
+            let mut opens = 0;
+            while let Some(record) = from.recv().await {
+                opens += u64::from(decode(&record).expect("a whole record").kind() == EventKind::Open);
+            }
+            reader.await.expect("the reader ends without a panic");
+            opens
+        })
+    });
+    cgroup.run("i=0; while [ $i -lt 20000 ]; do read line < /etc/hostname; i=$((i+1)); done; true");
+    sensors.detach();
+    stopper.send(()).expect("the reader lives");
+    let opens = reader.join().expect("without a panic");
+    assert_eq!(sensors.losses().expect("readable"), []);
+    assert!((20_000..20_020).contains(&opens), "{opens} opens");
 }
 
 #[test]
