@@ -8,7 +8,7 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use serde_json::Value;
 
-use crate::workload::{Done, Job};
+use crate::workload::Done;
 
 /// The counts of one kind of event.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -58,7 +58,7 @@ impl Account {
     }
 
     /// Adds what the workload says that it did in a container that rei observed.
-    pub(crate) fn add_done(&mut self, _job: Job, done: Done) {
+    pub(crate) fn add_done(&mut self, done: Done) {
         for (kind, count) in KINDS.into_iter().zip([done.opens, done.connects, done.execs]) {
             self.lines.entry(kind).or_default().happened += count;
         }

@@ -33,12 +33,12 @@ pub(crate) struct Options {
     dry_run: bool,
 }
 
-/// Mode and operations per thread: about a quarter of a second each when nothing observes.
+/// Mode and operations per thread: about 50 to 300 ms each when nothing observes.
 const MODES: [(&str, u32); 7] = [
     ("null", 2_000_000),
-    ("open", 100_000),
-    ("open-uniq", 100_000),
-    ("open-fail", 100_000),
+    ("open", 40_000),
+    ("open-uniq", 40_000),
+    ("open-fail", 40_000),
     ("connect", 20_000),
     ("exec", 500),
     ("mix", 80),
@@ -95,7 +95,7 @@ fn round(number: u32, account: &mut Account) -> Result<Round> {
     let mut round = Round::default();
     // This container lives through the whole round: only rei comes and goes.
     let mut bystander = Workload::start("rei-bench-bystander", None)?;
-    warm_up(&mut bystander)?;
+    warm_up(&mut bystander, |_| {})?;
     if number.is_multiple_of(2) {
         round.alone = alone(&mut bystander)?;
         with_rei(&mut bystander, &mut round, account)?;
@@ -127,11 +127,13 @@ fn with_rei(bystander: &mut Workload, round: &mut Round, account: &mut Account) 
     let record = record_file()?;
     let rei = release_binary();
     let mut observed = Workload::start("rei-bench-observed", Some((&rei, &record)))?;
+    warm_up(&mut observed, |done| account.add_done(done))?;
+    wait_until_written(&record)?;
     for (index, job) in jobs().enumerate() {
         for turn in 0..2 {
             if (index + turn).is_multiple_of(2) {
                 let done = observed.run(job)?;
-                account.add_done(job, done);
+                account.add_done(done);
                 round.observed.insert(job, done);
                 wait_until_written(&record)?;
             } else {
