@@ -7,24 +7,24 @@ mkdir -p "$out"
 out=$(cd "$out" && pwd)
 cd "$(dirname "$0")/src"
 
-# stale TARGET SOURCE...: whether TARGET is missing or older than one of its sources
+# stale TARGET SOURCE...: whether TARGET is missing or older than one of its sources (plain sh has no local names)
 stale() {
-    target=$1
+    stale_target=$1
     shift
-    [ -e "$target" ] || return 0
-    for source in "$@"; do
-        [ "$source" -nt "$target" ] && return 0
+    [ -e "$stale_target" ] || return 0
+    for stale_source in "$@"; do
+        [ "$stale_source" -nt "$stale_target" ] && return 0
     done
     return 1
 }
 
 # compile TARGET SOURCE FLAG...: through a second name, so that a failed or stopped build leaves nothing behind
 compile() {
-    target=$1
-    source=$2
+    compile_target=$1
+    compile_source=$2
     shift 2
-    gcc -O2 "$@" -o "$target.new" "$source"
-    mv "$target.new" "$target"
+    gcc -O2 "$@" -o "$compile_target.new" "$compile_source"
+    mv "$compile_target.new" "$compile_target"
 }
 
 for source in [efmn][0-9][0-9]_*.c; do

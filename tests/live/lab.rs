@@ -106,7 +106,7 @@ impl Lab {
                 .spawn()
                 .context("cannot run sleep")?,
         );
-        let gated = self.gate(probe, helper.0.id())?;
+        let mut gated = self.gate(probe, helper.0.id())?;
         // These probes are under way before rei comes; they wait for SIGUSR2 before they act.
         let early = if probe.driver == Driver::ChildCg {
             Some(gated.let_through_early(&probe.id)?)
@@ -231,7 +231,7 @@ impl Gated {
     }
 
     /// Waits for the probe's end; gives its line.
-    fn truth(mut self, probe: &Probe) -> Result<Value> {
+    fn truth(&mut self, probe: &Probe) -> Result<Value> {
         let program = format!("/probes/{}", probe.id);
         let from_outside = match probe.driver {
             Driver::DockerExec => {
