@@ -63,8 +63,8 @@ pub struct TaskState {
     pub state_flags: u8,
     /// Bits of [`crate::header::task_flag`].
     pub task_flags: u16,
-    /// Zero.
-    pub reserved: u32,
+    /// Process id in the process's own pid namespace; 0 where user space did not know it.
+    pub ns_pid: u32,
 }
 
 /// Bits of [`TaskState::state_flags`].

@@ -23,3 +23,4 @@ pub mod enrich;
 pub mod quote;
 pub mod report;
 pub mod ring;
+mod sys;

@@ -1,1 +1,3 @@
 //! One file per subcommand: wires rooms, prints.
+
+pub mod doctor;
