@@ -96,11 +96,11 @@ impl Scratch {
         self.set_pos((end + 7) & !7);
     }
 
-    /// Copies `len` bytes of kernel memory into the open part.
+    /// Copies `len` bytes, fewer than [`WRITE_BYTES`], of kernel memory into the open part.
     #[inline(always)]
     pub(crate) fn copy_kernel(&mut self, address: u64, len: u32) -> bool {
         let pos = self.pos();
-        let len = if len as usize > WRITE_BYTES { WRITE_BYTES as u32 } else { len };
+        let len = kernel::opaque(len) & (WRITE_BYTES as u32 - 1);
         let to = self.at(pos).cast::<c_void>();
         let copied = kernel::read_into(address, to, len);
         if copied {

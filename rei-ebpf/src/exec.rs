@@ -148,15 +148,17 @@ fn add_env_names(scratch: &mut Scratch, mm: Typed) {
 
 #[inline(never)]
 fn walk_env(scratch: &mut Scratch) {
-    let context: *mut Scratch = scratch;
-    let callback: extern "C" fn(u64, &mut Scratch) -> c_long = env_step;
+    // The helper takes a context on the stack only: a pointer to the pointer.
+    let mut context: &mut Scratch = scratch;
+    let callback: extern "C" fn(u64, &mut &mut Scratch) -> c_long = env_step;
+    let callback = callback as *mut c_void;
     // SAFETY: the callback has the signature that bpf_loop calls, and the context outlives the call.
-    unsafe { generated::bpf_loop(2 * ENV_ENTRIES_MAX as u32, callback as *mut c_void, context.cast(), 0) };
+    unsafe { generated::bpf_loop(2 * ENV_ENTRIES_MAX as u32, callback, (&raw mut context).cast(), 0) };
 }
 
 /// Adds the name of one entry. Returns 1 to stop.
 #[inline(never)]
-extern "C" fn env_step(_index: u64, scratch: &mut Scratch) -> c_long {
+extern "C" fn env_step(_index: u64, scratch: &mut &mut Scratch) -> c_long {
     if scratch.env.next >= scratch.env.end {
         return 1;
     }

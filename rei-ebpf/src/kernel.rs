@@ -3,6 +3,8 @@
 //! Two ways. A [`Typed`] pointer came from the kernel with its type; the verifier checks every load through it, and
 //! the load costs as much as in C. A plain address is read with a helper that reports a fault instead of causing one.
 
+use core::arch::asm;
+
 use aya_ebpf::cty::c_void;
 use aya_ebpf::helpers::generated;
 use aya_ebpf::programs::BtfTracePointContext;
@@ -112,6 +114,17 @@ pub(crate) fn read_user_string(address: u64, to: *mut c_void, len: u32) -> Optio
     // SAFETY: the helper checks the source itself; the verifier checks that `to` has `len` bytes.
     let code = unsafe { generated::bpf_probe_read_user_str(to, len, address as *const c_void) };
     if code > 0 { Some(code as u32) } else { None }
+}
+
+/// Hides from the compiler what it knows of a value, so that a bound that follows is really computed: the verifier
+/// knows less than the compiler.
+#[inline(always)]
+pub(crate) fn opaque(value: u32) -> u32 {
+    let mut value = u64::from(value);
+    // SAFETY: a register is moved to itself. (No instruction at all would leave two lines at one place, which the
+    // kernel refuses.)
+    unsafe { asm!("{0} = {0}", inout(reg) value, options(nomem, nostack, preserves_flags)) };
+    value as u32
 }
 
 /// `CLOCK_BOOTTIME` in nanoseconds.

@@ -108,15 +108,16 @@ fn walk(scratch: &mut Scratch, path: KernelPath) {
         end: end::NOT,
     };
     let iterations = (PATH_COMPONENTS_MAX + MOUNT_HOPS_MAX) as u32;
-    let context: *mut Scratch = scratch;
-    let callback: extern "C" fn(u64, &mut Scratch) -> c_long = step;
+    // The helper takes a context on the stack only: a pointer to the pointer.
+    let mut context: &mut Scratch = scratch;
+    let callback: extern "C" fn(u64, &mut &mut Scratch) -> c_long = step;
     // SAFETY: the callback has the signature that bpf_loop calls, and the context outlives the call.
-    unsafe { generated::bpf_loop(iterations, callback as *mut c_void, context.cast(), 0) };
+    unsafe { generated::bpf_loop(iterations, callback as *mut c_void, (&raw mut context).cast(), 0) };
 }
 
 /// One step towards the root: out of a mount, or to the parent directory. Returns 1 to stop.
 #[inline(never)]
-extern "C" fn step(_index: u64, scratch: &mut Scratch) -> c_long {
+extern "C" fn step(_index: u64, scratch: &mut &mut Scratch) -> c_long {
     match try_step(scratch) {
         Some(end::NOT) => 0,
         Some(end) => {

@@ -30,12 +30,18 @@ pub(crate) struct Slot {
 /// The task's descriptor table, if others use it too (`files_struct.count` above 1), else 0.
 #[inline(always)]
 pub(crate) fn shared(task: Typed) -> u64 {
-    let files = task.follow(offset!(task_files)).address();
-    if files == 0 {
+    let files = task.follow(offset!(task_files));
+    if files.address() == 0 {
         return 0;
     }
-    let users: i32 = read(files + offset!(files_count)).unwrap_or(2);
-    if users > 1 { files } else { 0 }
+    let users: i32 = files.load(offset!(files_count));
+    if users > 1 { address(task) } else { 0 }
+}
+
+/// The address of the task's descriptor table as a plain number: the verifier allows no arithmetic on typed pointers.
+#[inline(always)]
+fn address(task: Typed) -> u64 {
+    read(task.address() + offset!(task_files)).unwrap_or(0)
 }
 
 /// A call that changes descriptors begins.
@@ -70,7 +76,7 @@ pub(crate) fn exit(call: &Call) {
 /// Whether descriptor `fd` of `task` may have been changed by others since `since_ns`.
 #[inline(always)]
 pub(crate) fn is_contested(task: Typed, fd: i32, since_ns: u64) -> bool {
-    let table = task.follow(offset!(task_files)).address();
+    let table = address(task);
     touched(table, fd, since_ns) || touched(table, ANY_FD, since_ns)
 }
 

@@ -431,3 +431,8 @@ impl Reader<'_> {
         self.array().map(i64::from_ne_bytes)
     }
 }
+
+#[cfg(test)]
+pub(crate) mod record;
+#[cfg(test)]
+mod tests;

@@ -3,6 +3,8 @@
 //! Takes the embedded object. Gives [`Sensors`], which say what they see and detach when dropped. A sensor that this
 //! kernel refuses is a gap with the kernel's reason; only the sensors in [`REQUIRED`] must be there.
 
+#[cfg(test)]
+mod live;
 mod loss;
 mod object;
 mod program;
