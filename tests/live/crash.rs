@@ -86,6 +86,6 @@ fn sleeper() -> Option<u32> {
     entries.flatten().find_map(|entry| {
         let pid = entry.file_name().to_str()?.parse().ok()?;
         let line = std::fs::read(entry.path().join("cmdline")).ok()?;
-        (line == b"/bin/busybox\0sleep\061.25\0").then_some(pid)
+        (line == b"/bin/busybox\0sleep\x0061.25\0").then_some(pid)
     })
 }

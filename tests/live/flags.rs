@@ -17,7 +17,7 @@ fn exit_codes_and_output_pass_through() -> Result<()> {
     for (command, code) in [
         (vec!["sh", "-c", "echo out; echo err >&2; exit 7"], 7),
         (vec!["true"], 0),
-        (vec!["sh", "-c", "sh -c 'kill -9 $$'"], 137),
+        (vec!["sh", "-c", "sh -c 'kill -9 $$'; exit $?"], 137),
         (vec!["/nowhere"], 127),
         (vec!["/data/one"], 126),
     ] {

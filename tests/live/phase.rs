@@ -6,7 +6,7 @@ use anyhow::{Context, Result, ensure};
 
 use crate::docker::{Container, Image, Layout, docker};
 use crate::host::Host;
-use crate::record::{Event, Records};
+use crate::record::Records;
 use crate::rei::Rei;
 
 /// Runs one container of `image` and gives its records.
@@ -19,10 +19,8 @@ fn records_of(image: &Image, options: &[&str], command: &[&str]) -> Result<Recor
 
 /// The execs that are no act of the runtime, in order: program, script, chain.
 fn execs(records: &Records) -> Vec<(&str, Option<&str>, Option<&str>)> {
-    let facts = |exec: Event<'_>| exec.field("path").as_str().map(str::len);
     records
         .acts("exec")
-        .filter(|exec| facts(*exec).is_some())
         .map(|exec| {
             (
                 exec.text("path").unwrap_or(""),

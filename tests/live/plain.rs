@@ -20,7 +20,7 @@ fn opens_and_failures_and_programs_are_there() -> Result<()> {
     let folder = tempfile::tempdir()?;
     let path = folder.path().join("made").display().to_string();
     let script = format!(
-        "echo x > {path}; echo x >> {path}; : < {path}; : < /nowhere/at/all; /bin/busybox true; /nowhere/program; exit 0"
+        "echo x > {path}; echo x >> {path}; : < {path}; true < /nowhere/at/all; /bin/busybox true; /nowhere/program; exit 0"
     );
     let records = shell(&script)?.finish()?.whole(0)?;
     let all: Vec<_> = records.opens_of(&path).collect();

@@ -128,11 +128,6 @@ impl Running {
         kill_process(pid, signal).with_context(|| format!("cannot signal rei ({})", self.child.0.id()))
     }
 
-    /// What it has written to its records so far.
-    pub(crate) fn text_so_far(&self) -> String {
-        std::fs::read_to_string(self.folder.path().join("records.jsonl")).unwrap_or_default()
-    }
-
     /// Waits for its end; the files stay until the result is dropped.
     pub(crate) fn wait(mut self) -> Result<Done> {
         let status = wait_for("rei to end", LIMIT, || Ok(self.child.0.try_wait()?));
