@@ -600,7 +600,10 @@ fn contacts_are_as_sure_as_their_source() {
             ("127.0.0.1:80".to_owned(), expected)
         );
     }
-    assert_eq!(contacted(inet(address_source::NONE, 0), 0, &[]), (String::new(), Confidence::Unresolved));
+    assert_eq!(
+        contacted(inet(address_source::NONE, 0), 0, &[]),
+        (String::new(), Confidence::Unresolved)
+    );
     let loopback = ConnectBody {
         family: 10,
         address: std::net::Ipv6Addr::LOCALHOST.octets(),
