@@ -73,7 +73,7 @@ impl Finding {
 ///
 /// # Errors
 /// If the findings cannot be written.
-pub fn run(args: &DoctorArgs) -> Result<u8> {
+pub(super) fn run(args: &DoctorArgs) -> Result<u8> {
     let mut findings = host::findings();
     findings.extend(sensors::findings());
     findings.push(docker::finding());
