@@ -1,5 +1,7 @@
 //! Each sensor, really loaded and attached for a moment.
 
+use std::iter;
+
 use rei_ebpf_common::hooks::Sensor;
 
 use super::Finding;
@@ -54,7 +56,7 @@ fn of_state(state: &SensorState) -> Finding {
 }
 
 fn not_tried(sensor: Sensor, why: &str) -> Finding {
-    let next = "do the next steps named above, then run `rei doctor` again";
+    let next = "follow the next steps above, then run `rei doctor` again";
     let found = format!("not tried: {why}");
     if REQUIRED.contains(&sensor) {
         Finding::fail(&check(sensor), found, next)
