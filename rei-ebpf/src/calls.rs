@@ -42,14 +42,27 @@ impl Request {
         let status: u32 = task.load(offset!(task_thread_status));
         let compat = status & TS_COMPAT != 0;
         let number = number as u32;
-        let class = if compat { compat_class(number) } else { native_class(number) };
-        Some(Request { number, compat, class, regs })
+        let class = if compat {
+            compat_class(number)
+        } else {
+            native_class(number)
+        };
+        Some(Request {
+            number,
+            compat,
+            class,
+            regs,
+        })
     }
 
     /// Number and table in one word, as [`Call::number`] has it.
     #[inline(always)]
     pub(crate) fn tagged(&self) -> u32 {
-        if self.compat { self.number | Call::COMPAT } else { self.number }
+        if self.compat {
+            self.number | Call::COMPAT
+        } else {
+            self.number
+        }
     }
 
     /// Argument 0 to 4. The registers are those of the entry; the kernel does not change them.
@@ -175,7 +188,11 @@ fn note_use(followed: &Followed, request: &Request) -> Option<()> {
         return None;
     };
     let number = request.number as usize & (SYSCALL_SLOTS - 1);
-    let used = if request.compat { &mut state.compat[number] } else { &mut state.native[number] };
+    let used = if request.compat {
+        &mut state.compat[number]
+    } else {
+        &mut state.native[number]
+    };
     if *used == 0 {
         *used = 1;
     }

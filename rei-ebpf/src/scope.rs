@@ -190,19 +190,26 @@ fn try_mkdir(context: &BtfTracePointContext) -> Option<()> {
             (id, cgroup_flag::NEW_SCOPE)
         }
     };
-    if flags & cgroup_flag::NEW_SCOPE != 0 && SCOPES.insert(scope, &EMPTY_SCOPE, 0).is_err() {
+    let empty = &EMPTY_SCOPE;
+    if flags & cgroup_flag::NEW_SCOPE != 0 && SCOPES.insert(scope, empty, 0).is_err() {
         emit::count_map_full(scope, EventKind::CgroupMade);
         return None;
     }
     if CGROUPS.insert(id, scope, 0).is_err() {
         emit::count_map_full(scope, EventKind::CgroupMade);
     }
-    report_cgroup(EventKind::CgroupMade, Hook::CgroupMkdir, scope, path, CgroupBody {
-        cgroup: id,
-        parent,
-        flags,
-        level: cgroup.load(offset!(cgroup_level)),
-    })
+    report_cgroup(
+        EventKind::CgroupMade,
+        Hook::CgroupMkdir,
+        scope,
+        path,
+        CgroupBody {
+            cgroup: id,
+            parent,
+            flags,
+            level: cgroup.load(offset!(cgroup_level)),
+        },
+    )
 }
 
 static EMPTY_SCOPE: ScopeState = ScopeState {
@@ -229,12 +236,18 @@ fn try_rmdir(context: &BtfTracePointContext) -> Option<()> {
     let id = task::cgroup_id(cgroup);
     let scope = of_cgroup(id)?;
     let _already_gone = CGROUPS.remove(id);
-    report_cgroup(EventKind::CgroupRemoved, Hook::CgroupRmdir, scope, context.arg(1), CgroupBody {
-        cgroup: id,
-        parent: parent_id(cgroup),
-        flags: 0,
-        level: cgroup.load(offset!(cgroup_level)),
-    })
+    report_cgroup(
+        EventKind::CgroupRemoved,
+        Hook::CgroupRmdir,
+        scope,
+        context.arg(1),
+        CgroupBody {
+            cgroup: id,
+            parent: parent_id(cgroup),
+            flags: 0,
+            level: cgroup.load(offset!(cgroup_level)),
+        },
+    )
 }
 
 #[inline(always)]
@@ -250,7 +263,10 @@ fn report_cgroup(kind: EventKind, hook: Hook, scope: u64, path: u64, body: Cgrou
 /// Id of a cgroup's parent directory; 0 for the root.
 #[inline(always)]
 fn parent_id(cgroup: Typed) -> u64 {
-    let parent = cgroup.follow(offset!(cgroup_kn)).follow(offset!(kernfs_node_parent)).address();
+    let parent = cgroup
+        .follow(offset!(cgroup_kn))
+        .follow(offset!(kernfs_node_parent))
+        .address();
     if parent == 0 {
         return 0;
     }
@@ -283,14 +299,18 @@ fn is_container(path: u64, control: &Control) -> bool {
             end = start;
         }
     }
-    if end < ID_DIGITS || end >= PATH_BYTES {
+    if !(ID_DIGITS..PATH_BYTES).contains(&end) {
         return false;
     }
     let start = end - ID_DIGITS;
     for index in 0..ID_DIGITS {
         let digit = text[(start + index) & (PATH_BYTES - 1)];
         let is_hex = digit.is_ascii_digit() || (b'a'..=b'f').contains(&digit);
-        let expected = if index < 32 { control.expected[index] } else { control.expected_rest[index - 32] };
+        let expected = if index < 32 {
+            control.expected[index]
+        } else {
+            control.expected_rest[index - 32]
+        };
         if !is_hex || (control.expect_one != 0 && digit != expected) {
             return false;
         }
@@ -344,6 +364,10 @@ fn try_attach(context: &BtfTracePointContext) -> Option<()> {
 pub(crate) fn report_moved(moved_task: Typed, followed: &Followed, to_cgroup: u64, what: u32) -> Option<()> {
     let actor = Actor::new(moved_task, followed);
     let mut record = Record::<TaskMovedBody>::begin(EventKind::TaskMoved, Hook::CgroupAttachTask, &actor)?;
-    *record.body() = TaskMovedBody { to_cgroup, mover_pid: task::pid(Typed::current()), what };
+    *record.body() = TaskMovedBody {
+        to_cgroup,
+        mover_pid: task::pid(Typed::current()),
+        what,
+    };
     record.submit(&actor)
 }
