@@ -87,7 +87,7 @@ impl Line {
     }
 
     pub(super) fn texts<'a>(&mut self, key: &str, texts: impl IntoIterator<Item = &'a str>) {
-        self.array(key, texts, |out, text| write_string(out, text));
+        self.array(key, texts, write_string);
     }
 
     /// Strings; with a sibling array of the same length where any of them is not UTF-8, `null` for those that are.

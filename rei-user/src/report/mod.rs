@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::io::{self, BufWriter, Write};
+use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::process::ExitStatusExt as _;
 use std::process::ExitStatus;
@@ -36,8 +36,6 @@ mod sequence;
 mod summary;
 mod tally;
 
-/// Bytes of JSON that are written at once.
-const JSON_BUFFER_BYTES: usize = 64 << 10;
 /// Most containers that the summary names.
 const CONTAINERS_NAMED_MAX: usize = 3;
 /// Most reasons that are kept from outside; each is given once.
@@ -108,7 +106,7 @@ pub struct End {
 
 /// Writes lines, counts, and sums up. Memory is bounded, whatever the container does.
 pub struct Report {
-    json: Option<BufWriter<Box<dyn Write + Send>>>,
+    json: Option<Box<dyn Write + Send>>,
     command: Vec<OsString>,
     target: &'static str,
     containers: Vec<String>,
@@ -123,11 +121,12 @@ pub struct Report {
 }
 
 impl Report {
-    /// A report that writes JSON lines to `json`, if there is one.
+    /// A report that writes JSON lines to `json`, if there is one: one whole line per write, so `json` should collect
+    /// them.
     #[must_use]
     pub fn new(json: Option<Box<dyn Write + Send>>) -> Self {
         Report {
-            json: json.map(|out| BufWriter::with_capacity(JSON_BUFFER_BYTES, out)),
+            json,
             command: Vec::new(),
             target: "",
             containers: Vec::new(),

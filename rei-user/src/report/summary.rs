@@ -223,7 +223,7 @@ fn files(account: &Account) -> Vec<String> {
     if by_origin.is_empty() {
         return vec![labelled("files", "none opened")];
     }
-    let mut origins: Vec<(&Origin, Vec<(Use, &[u8])>)> = by_origin.into_iter().collect();
+    let mut origins: Vec<_> = by_origin.into_iter().collect();
     origins.sort_by_key(|(origin, _)| is_expected(origin));
     let unlisted = origins.split_off(origins.len().min(FILE_LINES));
     let mut lines: Vec<String> = origins
@@ -348,14 +348,13 @@ fn fitting(words: &[String], room: usize) -> (&[String], u64) {
 /// The verdict on the record, and each reason with its next step, in at most `room` lines.
 fn completeness(reasons: &[Reason], room: usize) -> Vec<String> {
     if reasons.is_empty() {
-        return vec![labelled(
-            "complete",
-            "yes: no event was lost, and every route that was used had a live sensor",
-        )];
+        let words = "complete: no event was lost, and every route that was used had a live sensor";
+        return vec![labelled("record", words)];
     }
+    let plural = if reasons.len() == 1 { "" } else { "s" };
     let mut lines = vec![labelled(
-        "complete",
-        &format!("NO, for {} reason(s):", reasons.len()),
+        "record",
+        &format!("incomplete, for {} reason{plural}:", reasons.len()),
     )];
     for (index, reason) in reasons.iter().enumerate() {
         // Neighbours with the same next step say it once, at the last of them.

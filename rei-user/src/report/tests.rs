@@ -453,7 +453,7 @@ fn a_quiet_run_is_complete_and_gives_the_commands_code() {
     assert_eq!(summary.exit_code(), 7);
     let text = summary.to_string();
     assert!(
-        text.contains("ended with exit code 7") && text.contains("complete    yes"),
+        text.contains("ended with exit code 7") && text.contains("  record      complete: "),
         "{text}"
     );
     assert!(text.contains("image: 1 read: /etc/passwd"), "{text}");
@@ -592,7 +592,7 @@ fn hostile() -> (Summary, Vec<Value>) {
     everything(&mut run);
     for number in 0..300 {
         let name = format!(
-            "/tmp/{number}\x1b[2J\n  complete    yes\u{202e}{}",
+            "/tmp/{number}\x1b[2J\n  record      complete\u{202e}{}",
             "x".repeat(200)
         );
         let (body, path) = opened(
@@ -641,9 +641,9 @@ fn the_summary_fits_a_screen_and_cannot_be_forged() {
     for line in &lines {
         assert!(width(line) <= summary::COLUMNS, "{} columns: {line}", width(line));
         assert!(line.chars().all(shows_as_itself), "{line:?}");
-        assert!(!line.starts_with("  complete    yes"), "{text}");
+        assert!(!line.starts_with("  record      complete"), "{text}");
     }
-    assert!(text.contains("complete    NO"), "{text}");
+    assert!(text.contains("  record      incomplete"), "{text}");
     assert!(text.contains("more: the last line"), "{text}");
 }
 
