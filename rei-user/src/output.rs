@@ -1,6 +1,6 @@
 //! Where JSON lines go: a file or stdout, in whole lines only, with the first failure kept.
 //!
-//! Takes bytes in any portions. After a failed write the file is cut back to its last whole line and everything that
+//! Takes bytes in any portions; the report buffers them. After a failed write the file is cut back to its last whole line and everything that
 //! follows is dropped without an error: a full disk must not change what happens to the container.
 
 use std::fs::{File, OpenOptions};
@@ -10,14 +10,9 @@ use std::sync::mpsc;
 
 use anyhow::{Context, Result};
 
-/// Bytes that are collected before they are written. Large enough that a write per event is rare.
-const BUFFER_BYTES: usize = 64 * 1024;
-
 /// A destination of JSON lines.
 pub struct Output {
     sink: Sink,
-    /// Not yet written.
-    pending: Vec<u8>,
     /// Bytes of whole lines that the file holds.
     whole_bytes: u64,
     /// Bytes after the last newline that the file holds.
@@ -74,10 +69,8 @@ impl Output {
 
     fn new(sink: Sink) -> (Self, OutputHealth) {
         let (failures, receiver) = mpsc::sync_channel(1);
-        let pending = Vec::with_capacity(BUFFER_BYTES);
         let output = Self {
             sink,
-            pending,
             whole_bytes: 0,
             torn_bytes: 0,
             is_broken: false,
@@ -86,9 +79,8 @@ impl Output {
         (output, OutputHealth { failures: receiver })
     }
 
-    fn write_pending(&mut self) {
-        let pending = std::mem::take(&mut self.pending);
-        let mut rest = pending.as_slice();
+    fn write_through(&mut self, bytes: &[u8]) {
+        let mut rest = bytes;
         while !rest.is_empty() && !self.is_broken {
             let written = match self.sink.write(rest) {
                 Ok(0) => Err(io::ErrorKind::WriteZero.into()),
@@ -103,8 +95,6 @@ impl Output {
                 Err(error) => self.fail(error),
             }
         }
-        self.pending = pending;
-        self.pending.clear();
     }
 
     fn count(&mut self, written: &[u8]) {
@@ -126,25 +116,14 @@ impl Output {
 }
 
 impl Write for Output {
+    /// Takes everything, always; [`OutputHealth`] tells whether it arrived.
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        if !self.is_broken {
-            self.pending.extend_from_slice(bytes);
-            if self.pending.len() >= BUFFER_BYTES {
-                self.write_pending();
-            }
-        }
+        self.write_through(bytes);
         Ok(bytes.len())
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.write_pending();
         Ok(())
-    }
-}
-
-impl Drop for Output {
-    fn drop(&mut self) {
-        self.write_pending();
     }
 }
 
@@ -217,7 +196,6 @@ mod tests {
             }));
             for line in lines {
                 output.write_all(line).unwrap();
-                output.flush().unwrap();
             }
             drop(output);
             let kept = content.lock().unwrap();
@@ -239,8 +217,9 @@ mod tests {
             content: Arc::clone(&content),
             room,
         }));
-        output.write_all(&many).unwrap();
-        output.write_all(&line).unwrap();
+        for portion in many.chunks(64 * 1024) {
+            output.write_all(portion).unwrap();
+        }
         drop(output);
         assert_eq!(content.lock().unwrap().len(), 150_000);
         assert!(health.failure().is_some());
@@ -266,7 +245,6 @@ mod tests {
     fn a_device_without_room_is_a_failure() {
         if let Ok((mut output, health)) = Output::to_file(Path::new("/dev/full")) {
             output.write_all(b"line\n").unwrap();
-            output.flush().unwrap();
             assert_eq!(
                 health.failure().map(|error| error.kind()),
                 Some(io::ErrorKind::StorageFull)

@@ -13,11 +13,12 @@ use tokio::runtime::Handle;
 use tokio::sync::mpsc;
 
 use crate::attach::Loss;
+use crate::coverage::RouteGap;
 use crate::decode::{self, Body, Event};
 use crate::engine::ContainerFacts;
 use crate::enrich::Enricher;
 use crate::identity::{Identity, Settled};
-use crate::report::{End, Reason, Report, Sequence, Summary};
+use crate::report::{CommandExit, End, ExitCodes, Reason, Report, Sequence, Summary};
 
 /// Instructions that wait for the recorder. They are few: losses every 100 ms, facts per container.
 pub const INSTRUCTIONS: usize = 256;
@@ -60,7 +61,18 @@ pub enum Instruction {
     /// Something makes the record incomplete.
     Reason(Reason),
     /// Nothing comes any more: close the report.
-    End(End),
+    End(Closing),
+}
+
+/// What is known when nothing comes any more.
+#[derive(Clone, Debug)]
+pub struct Closing {
+    /// How the command ended; `None` if there was none or it still runs.
+    pub command: Option<CommandExit>,
+    /// rei's own exit code.
+    pub exit_codes: ExitCodes,
+    /// Routes that were used and that no live sensor covers.
+    pub gaps: Vec<RouteGap>,
 }
 
 /// A container as the observing command knows it.
@@ -174,7 +186,7 @@ impl Recorder {
             tokio::select! {
                 biased;
                 instruction = instructions.recv() => match instruction {
-                    Some(Instruction::End(end)) => return self.end(end),
+                    Some(Instruction::End(closing)) => return self.end(closing),
                     Some(instruction) => self.obey(instruction),
                     None => break,
                 },
@@ -203,7 +215,7 @@ impl Recorder {
         }
         while let Some(instruction) = instructions.recv().await {
             match instruction {
-                Instruction::End(end) => return self.end(end),
+                Instruction::End(closing) => return self.end(closing),
                 instruction => self.obey(instruction),
             }
         }
@@ -213,13 +225,23 @@ impl Recorder {
         }
     }
 
-    fn end(mut self, end: End) -> Outcome {
+    fn end(mut self, closing: Closing) -> Outcome {
         let undecided = self.identity.undecided_events();
         if undecided > 0 {
-            self.report.reason(Reason::Unidentified(undecided));
+            self.report.reason(unidentified(undecided));
         }
-        let finished = self.report.finish(end);
-        match finished {
+        let Closing {
+            command,
+            exit_codes,
+            gaps,
+        } = closing;
+        let end = End {
+            command,
+            exit_codes,
+            gaps,
+            sequence: self.sequence,
+        };
+        match self.report.finish(end) {
             Ok(summary) => Outcome {
                 summary: Some(summary),
                 failure: self.failure,
@@ -294,7 +316,7 @@ impl Recorder {
                         self.meet(scope, &path, &container);
                     }
                     if dropped > 0 {
-                        self.report.reason(Reason::Unidentified(dropped));
+                        self.report.reason(unidentified(dropped));
                     }
                     self.unsent.push_back(Notice::Ours { scope, path });
                 }
@@ -342,5 +364,15 @@ impl Recorder {
                 Err(mpsc::error::TrySendError::Closed(_)) => return,
             }
         }
+    }
+}
+
+/// Events that may be ours and are not in the record.
+fn unidentified(count: u64) -> Reason {
+    Reason::Other {
+        kind: "unidentified",
+        text: format!("{count} event(s) of a container that could not be told from others in time"),
+        next_step: "run again with less going on: start no other containers meanwhile, pull the image before"
+            .to_owned(),
     }
 }

@@ -19,7 +19,7 @@ use crate::enrich::Target;
 use crate::identity::Identity;
 use crate::output::{Output, OutputHealth};
 use crate::recorder::Instruction;
-use crate::report::Reason;
+use crate::report::{ExitCodes, Reason};
 
 /// How often a tree is walked for processes that came meanwhile. Each walk finds fewer, because children of followed
 /// processes are followed by the kernel side: two are usual.
@@ -63,18 +63,25 @@ async fn observe(args: &AttachArgs, output: Option<(Output, OutputHealth)>) -> R
             () = observation.tend() => {}
         }
     }
-    let exit_incomplete = if args.recording.allow_incomplete {
+    let incomplete = if args.recording.allow_incomplete {
         0
     } else {
         EXIT_INCOMPLETE
     };
+    let mut reasons = vec![Reason::StartedLate];
+    if !observation.is_all_gone() {
+        reasons.push(Reason::EndedEarly);
+    }
     let ending = Ending {
-        command_exit: None,
-        exit_code: 0,
-        exit_incomplete,
+        command: None,
+        exit_codes: ExitCodes {
+            complete: 0,
+            incomplete,
+        },
         exit_failed: EXIT_FAILED,
         expects_scope: true,
-        reasons: vec![Reason::AttachedAfterStart],
+        counts_processes: false,
+        reasons,
     };
     observation.finish(ending).await
 }

@@ -9,7 +9,7 @@ use tokio::task::JoinHandle;
 use tokio::time::{interval, sleep};
 
 use super::observation::{Observation, Plan};
-use super::run::{command_exit, ending};
+use super::run::ending;
 use super::say;
 use super::signals::{Farewell, Signals};
 use crate::cgroup;
@@ -97,9 +97,9 @@ struct ContainerRun {
     /// Id of the container, once docker has told it.
     id: Option<String>,
     /// Waits for the container's end.
-    follower: Option<JoinHandle<Result<Option<i64>>>>,
+    follower: Option<JoinHandle<Result<Option<i32>>>>,
     /// Exit code of the container as the engine tells it.
-    container_exit: Option<i64>,
+    container_exit: Option<i32>,
     has_started: bool,
 }
 
@@ -189,7 +189,7 @@ impl ContainerRun {
         }
     }
 
-    fn note_end(&mut self, followed: Result<Option<i64>>) {
+    fn note_end(&mut self, followed: Result<Option<i32>>) {
         match followed {
             Ok(code) => self.container_exit = code.or(self.container_exit),
             Err(error) => say(format_args!(
@@ -253,7 +253,7 @@ impl ContainerRun {
         match self.container_exit {
             Some(code) if self.is_detached && cli_status.success() => Some(CommandExit::Code(code)),
             None if self.is_detached && cli_status.success() => None,
-            _ => Some(command_exit(cli_status)),
+            _ => CommandExit::of(cli_status),
         }
     }
 }
@@ -263,7 +263,7 @@ fn short(id: &str) -> &str {
 }
 
 /// Resolves when the follower has ended; never, if there is none.
-async fn ended(follower: &mut Option<JoinHandle<Result<Option<i64>>>>) -> Result<Option<i64>> {
+async fn ended(follower: &mut Option<JoinHandle<Result<Option<i32>>>>) -> Result<Option<i32>> {
     match follower {
         Some(follower) => follower.await.unwrap_or_else(|error| Err(error.into())),
         None => std::future::pending().await,
@@ -271,7 +271,7 @@ async fn ended(follower: &mut Option<JoinHandle<Result<Option<i64>>>>) -> Result
 }
 
 /// Waits until the container has ended for good: restarts do not count. Gives its exit code, if the engine knows it.
-async fn until_end(docker: Docker, id: String) -> Result<Option<i64>> {
+async fn until_end(docker: Docker, id: String) -> Result<Option<i32>> {
     let mut code = docker.next_exit(&id).await.unwrap_or(None);
     let mut tries = 0;
     loop {

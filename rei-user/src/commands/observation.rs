@@ -17,12 +17,12 @@ use super::say;
 use crate::attach::{Loss, Sensors, Settings};
 use crate::cgroup;
 use crate::cli::RecordingArgs;
-use crate::coverage;
+use crate::coverage::{self, RouteGap};
 use crate::enrich::{Enricher, Target};
 use crate::identity::Identity;
 use crate::output::{Output, OutputHealth};
-use crate::recorder::{self, Container, Instruction, Notice, Outcome, Wires};
-use crate::report::{CommandExit, End, Reason, Report, RunStart, Summary};
+use crate::recorder::{self, Closing, Container, Instruction, Notice, Outcome, Wires};
+use crate::report::{CommandExit, ExitCodes, Reason, Report, RunStart, Summary};
 use crate::ring;
 
 /// How often the loss counters and the output are looked at.
@@ -43,15 +43,15 @@ pub(super) struct Plan {
 /// How it ended.
 pub(super) struct Ending {
     /// The command's own end, if it is known.
-    pub(super) command_exit: Option<CommandExit>,
-    /// Exit code if the record is complete, or need not be.
-    pub(super) exit_code: u8,
-    /// Exit code if the record is incomplete.
-    pub(super) exit_incomplete: u8,
+    pub(super) command: Option<CommandExit>,
+    /// Exit code by completeness.
+    pub(super) exit_codes: ExitCodes,
     /// Exit code if the output failed.
     pub(super) exit_failed: u8,
     /// Whether something ran that must have had a scope.
     pub(super) expects_scope: bool,
+    /// Whether processes that are left make the record incomplete. The kernel side counts those that it saw start.
+    pub(super) counts_processes: bool,
     /// What the command knows to be missing.
     pub(super) reasons: Vec<Reason>,
 }
@@ -103,6 +103,9 @@ impl Observation {
                 sensors: sensors.states().to_vec(),
             })
             .context("the report cannot be begun")?;
+        if let Some(error) = health.as_ref().and_then(OutputHealth::failure) {
+            bail!("cannot write events: {error}; nothing was started. Make room, or give -o another file");
+        }
 
         let (to_recorder, records) = mpsc::channel(ring::CHANNEL_RECORDS);
         let (instructions, orders) = mpsc::channel(recorder::INSTRUCTIONS);
@@ -290,14 +293,16 @@ impl Observation {
             .losses()
             .context("the loss counters cannot be read at the end")?;
         self.instruct(Instruction::Losses(losses)).await;
-        for reason in self.reasons(&ending)? {
+        let (reasons, gaps) = self.account(&ending)?;
+        for reason in reasons {
             self.instruct(Instruction::Reason(reason)).await;
         }
-        let end = End {
-            command_exit: ending.command_exit,
-            exit_code: ending.exit_code,
+        let closing = Closing {
+            command: ending.command,
+            exit_codes: ending.exit_codes,
+            gaps,
         };
-        self.instruct(Instruction::End(end)).await;
+        self.instruct(Instruction::End(closing)).await;
         let outcome = self.recorder.take().map(thread::JoinHandle::join);
         let Some(Ok(outcome)) = outcome else {
             bail!("the recorder failed; this is a bug in rei")
@@ -310,36 +315,54 @@ impl Observation {
         };
         print_summary(&summary);
         self.look_at_output();
-        Ok(match (self.has_output_failed(), summary.is_complete()) {
-            (true, _) => ending.exit_failed,
-            (false, true) => ending.exit_code,
-            (false, false) => ending.exit_incomplete,
+        Ok(if self.has_output_failed() {
+            ending.exit_failed
+        } else {
+            summary.exit_code()
         })
     }
 
-    /// Everything that makes the record incomplete, as far as the kernel side and the command know.
-    fn reasons(&self, ending: &Ending) -> Result<Vec<Reason>> {
+    /// What makes the record incomplete, as far as the kernel side and the command know.
+    fn account(&self, ending: &Ending) -> Result<(Vec<Reason>, Vec<RouteGap>)> {
         let mut reasons = ending.reasons.clone();
-        if ending.expects_scope && self.ours.is_empty() {
-            reasons.push(Reason::NeverSeen);
-        }
+        let mut gaps = Vec::new();
         let mut processes = 0;
+        let mut is_unseen = ending.expects_scope && self.ours.is_empty();
         for scope in self.ours.keys() {
-            let Some(state) = self.sensors.scope_state(*scope)? else {
-                reasons.push(Reason::NeverSeen);
-                continue;
-            };
-            processes += state.processes;
-            reasons.extend(
-                coverage::gaps(&state, self.sensors.states())
-                    .into_iter()
-                    .map(Reason::Route),
-            );
+            match self.sensors.scope_state(*scope)? {
+                Some(state) => {
+                    processes += state.processes;
+                    gaps.extend(coverage::gaps(&state, self.sensors.states()));
+                }
+                None => is_unseen = true,
+            }
         }
-        if processes > 0 {
-            reasons.push(Reason::EndedBefore(processes));
+        if is_unseen {
+            reasons.push(unseen());
         }
-        Ok(reasons)
+        if ending.counts_processes && processes > 0 {
+            reasons.push(ended_early(processes));
+        }
+        Ok((reasons, gaps))
+    }
+}
+
+fn unseen() -> Reason {
+    Reason::Other {
+        kind: "scope_not_seen",
+        text: "what ran was not seen by the kernel side: its cgroup was never reported, or there was no room for it"
+            .to_owned(),
+        next_step: "see `rei doctor` about the cgroup v2 tree".to_owned(),
+    }
+}
+
+fn ended_early(processes: u64) -> Reason {
+    Reason::Other {
+        kind: "ended_early",
+        text: format!(
+            "{processes} process(es) still ran when the recording ended: what they did since is not here"
+        ),
+        next_step: "let the command wait for its background processes".to_owned(),
     }
 }
 

@@ -6,7 +6,7 @@ use std::process::Command;
 use anyhow::{Context, Result};
 
 use super::observation::{Observation, Plan};
-use super::run::{command_exit, ending};
+use super::run::ending;
 use super::say;
 use super::signals::{Farewell, Signals};
 use crate::cgroup;
@@ -15,6 +15,7 @@ use crate::engine::none::{self, FreshCgroup};
 use crate::enrich::Target;
 use crate::identity::Identity;
 use crate::output::{Output, OutputHealth};
+use crate::report::CommandExit;
 
 /// Runs the command and gives its exit code, or rei's own.
 pub(super) async fn run(args: &RunArgs, output: Option<(Output, OutputHealth)>) -> Result<u8> {
@@ -48,7 +49,11 @@ pub(super) async fn run(args: &RunArgs, output: Option<(Output, OutputHealth)>) 
         }
     };
     observation
-        .finish(ending(status.map(command_exit), &farewell, &args.recording))
+        .finish(ending(
+            status.and_then(CommandExit::of),
+            &farewell,
+            &args.recording,
+        ))
         .await
     // Only now, detached, the cgroup goes: what outlives the command moves back to where rei was started.
 }

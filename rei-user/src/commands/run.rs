@@ -1,18 +1,14 @@
 //! `rei run`: decides what kind of command it is, and prepares what must be there before anything starts.
 
-use std::process::ExitStatus;
-
-use std::os::unix::process::ExitStatusExt;
-
 use anyhow::{Result, bail};
 
 use super::observation::Ending;
-use super::signals::Farewell;
+use super::signals::{Caught, Farewell};
 use super::{container, plain, runtime};
 use crate::cli::{EXIT_RUN_FAILED, EXIT_RUN_INCOMPLETE, RecordingArgs, RunArgs};
 use crate::engine::docker_command::{self, DockerRun};
 use crate::output::Output;
-use crate::report::CommandExit;
+use crate::report::{CommandExit, ExitCodes, Reason};
 
 /// Runs the command and gives its exit code, or rei's own.
 pub(super) fn run(args: RunArgs) -> Result<u8> {
@@ -31,38 +27,33 @@ pub(super) fn run(args: RunArgs) -> Result<u8> {
 }
 
 /// How a run ends whose command ended like this; `None`: rei stopped observing before.
-pub(super) fn ending(status: Option<CommandExit>, farewell: &Farewell, args: &RecordingArgs) -> Ending {
-    let stopped_by = farewell
-        .first()
-        .map_or(EXIT_RUN_FAILED, |caught| caught.exit_code());
-    let exit_code = status.as_ref().map_or(stopped_by, exit_code);
+pub(super) fn ending(command: Option<CommandExit>, farewell: &Farewell, args: &RecordingArgs) -> Ending {
+    let stopped_by = farewell.first().map_or(EXIT_RUN_FAILED, Caught::exit_code);
+    let complete = command.map_or(stopped_by, exit_code);
+    let incomplete = if args.allow_incomplete {
+        complete
+    } else {
+        EXIT_RUN_INCOMPLETE
+    };
     Ending {
-        command_exit: status,
-        exit_code,
-        exit_incomplete: if args.allow_incomplete {
-            exit_code
-        } else {
-            EXIT_RUN_INCOMPLETE
-        },
+        command,
+        exit_codes: ExitCodes { complete, incomplete },
         exit_failed: EXIT_RUN_FAILED,
         expects_scope: true,
-        reasons: Vec::new(),
-    }
-}
-
-/// How a child process ended.
-pub(super) fn command_exit(status: ExitStatus) -> CommandExit {
-    match status.signal() {
-        Some(signal) => CommandExit::Signal(signal),
-        None => CommandExit::Code(i64::from(status.code().unwrap_or_default())),
+        counts_processes: command.is_some(),
+        reasons: if command.is_some() {
+            Vec::new()
+        } else {
+            vec![Reason::EndedEarly]
+        },
     }
 }
 
 /// The exit code that a shell would give.
-fn exit_code(exit: &CommandExit) -> u8 {
+fn exit_code(exit: CommandExit) -> u8 {
     let code = match exit {
-        CommandExit::Code(code) => *code,
-        CommandExit::Signal(signal) => 128 + i64::from(*signal),
+        CommandExit::Code(code) => code,
+        CommandExit::Signal(signal) => 128 + signal,
     };
     code.to_le_bytes()[0]
 }
@@ -73,8 +64,8 @@ mod tests {
 
     #[test]
     fn exit_codes_are_those_of_a_shell() {
-        assert_eq!(exit_code(&command_exit(ExitStatus::from_raw(3 << 8))), 3);
-        assert_eq!(exit_code(&command_exit(ExitStatus::from_raw(9))), 137);
-        assert_eq!(exit_code(&CommandExit::Code(255)), 255);
+        assert_eq!(exit_code(CommandExit::Code(3)), 3);
+        assert_eq!(exit_code(CommandExit::Signal(9)), 137);
+        assert_eq!(exit_code(CommandExit::Code(255)), 255);
     }
 }

@@ -40,7 +40,7 @@ pub struct Inspected {
     /// Whether it ever ran.
     pub started: bool,
     /// Exit code of its last run; meaningless while it is alive.
-    pub exit_code: i64,
+    pub exit_code: i32,
 }
 
 impl Docker {
@@ -154,7 +154,7 @@ impl Docker {
     ///
     /// # Errors
     /// If the engine goes away, or answers something else.
-    pub async fn next_exit(&self, id: &str) -> Result<Option<i64>> {
+    pub async fn next_exit(&self, id: &str) -> Result<Option<i32>> {
         self.wait(id, "next-exit").await
     }
 
@@ -162,11 +162,11 @@ impl Docker {
     ///
     /// # Errors
     /// If the engine goes away, or answers something else.
-    pub async fn not_running(&self, id: &str) -> Result<Option<i64>> {
+    pub async fn not_running(&self, id: &str) -> Result<Option<i32>> {
         self.wait(id, "not-running").await
     }
 
-    async fn wait(&self, id: &str, condition: &str) -> Result<Option<i64>> {
+    async fn wait(&self, id: &str, condition: &str) -> Result<Option<i32>> {
         let path = format!("/containers/{}/wait?condition={condition}", path_segment(id));
         let (status, body) = http::ask(&self.socket, Method::POST, &path, None).await?;
         match status {
@@ -258,7 +258,7 @@ fn message(body: &[u8]) -> String {
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "PascalCase")]
 struct Ended {
-    status_code: i64,
+    status_code: i32,
 }
 
 /// The parts of GET /containers/{id}/json that rei reads (Engine API 1.41 and later).
@@ -284,7 +284,7 @@ struct AnswerState {
     paused: bool,
     restarting: bool,
     pid: u32,
-    exit_code: i64,
+    exit_code: i32,
     started_at: Option<String>,
 }
 
