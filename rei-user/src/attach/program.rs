@@ -136,7 +136,7 @@ fn excerpt(log: &str, debug: bool) -> String {
     match (tail.is_empty(), debug) {
         (true, _) => String::new(),
         (false, true) => format!("\nverifier log, last lines:\n{}", tail.join("\n")),
-        (false, false) => format!("; verifier: {} (RUST_LOG=debug shows more)", tail.join(" / ")),
+        (false, false) => format!("; verifier: {} (REI_DEBUG=debug shows more)", tail.join(" / ")),
     }
 }
 
@@ -152,7 +152,7 @@ mod tests {
         assert_eq!(excerpt("processed 0 insns", true), "");
         assert_eq!(
             excerpt(&log, false),
-            "; verifier: invalid access (RUST_LOG=debug shows more)"
+            "; verifier: invalid access (REI_DEBUG=debug shows more)"
         );
         let tail = excerpt(&log, true);
         assert!(

@@ -25,10 +25,15 @@ pub(super) fn findings() -> Vec<Finding> {
         .map(|sensors| sensors.states().to_vec());
     match tried {
         Ok(states) => states.iter().map(of_state).collect(),
-        Err(error) => Sensor::ALL
-            .into_iter()
-            .map(|sensor| not_tried(sensor, &format!("{error:#}")))
-            .collect(),
+        Err(error) => {
+            // The whole reason once is enough for a person; the checks above have its next step.
+            let whys = iter::once(format!("{error:#}")).chain(iter::repeat("the same reason".to_owned()));
+            Sensor::ALL
+                .into_iter()
+                .zip(whys)
+                .map(|(sensor, why)| not_tried(sensor, &why))
+                .collect()
+        }
     }
 }
 
@@ -42,7 +47,7 @@ fn of_state(state: &SensorState) -> Finding {
         Some(gap) if REQUIRED.contains(&state.sensor) => Finding::fail(
             &check,
             gap,
-            "rei cannot record without this sensor: report the kernel version with what `RUST_LOG=debug rei doctor` says",
+            "rei cannot record without this sensor: report the kernel version with what `REI_DEBUG=debug rei doctor` says",
         ),
         Some(gap) => Finding::gap(
             &check,
