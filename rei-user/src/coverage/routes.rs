@@ -66,27 +66,27 @@ impl Route {
         }
     }
 
-    /// What went unseen, in plain words.
+    /// What may have gone unseen, in plain words: the bitmaps know that a call returned, not that it succeeded.
     #[must_use]
     pub const fn words(self) -> &'static str {
         match self {
             Route::SystemCalls => "system calls were not observed, so no route can be ruled out",
-            Route::Exec => "programs were executed: which ones was not seen",
-            Route::IoUring => "io_uring was used: what it opened or contacted was not seen",
+            Route::Exec => "programs may have been executed: which ones was not seen",
+            Route::IoUring => "io_uring may have opened files or contacted addresses: not seen",
             Route::Handle => "files may have been opened by handle or by mount: not seen",
             Route::DescriptorPassing => "descriptors may have been received from other processes: not seen",
             Route::Datagram => "datagrams or packets may have been sent: their destinations were not seen",
             Route::FastOpen => "connections may have been begun by a send (fast open): not seen",
             Route::Accept => "the container may have accepted connections: their peers were not seen",
-            Route::PathChange => "files were made, renamed, linked or removed: which ones was not seen",
+            Route::PathChange => "files may have been made, renamed, linked or removed: not seen",
             Route::AttributeChange => {
-                "size, owner, mode, times or attributes of files were changed: of which was not seen"
+                "size, owner, mode, times or attributes of files may have been changed: not seen"
             }
-            Route::Mount => "mounts or root directories were changed: how was not seen",
-            Route::OtherProcess => "another process was traced or its memory reached: which one was not seen",
-            Route::Namespace => "another namespace was entered: which one was not seen",
+            Route::Mount => "mounts or root directories may have been changed: not seen",
+            Route::OtherProcess => "another process may have been traced or its memory reached: not seen",
+            Route::Namespace => "another namespace may have been entered: not seen",
             Route::KernelCode => "programs or modules may have been loaded into the kernel: not seen",
-            Route::MemoryFile => "files without a name were made: only their execution is seen",
+            Route::MemoryFile => "files without a name may have been made: only their execution is seen",
             Route::ForeignEntry => {
                 "system calls came by an entry that is not decoded: what they did was not seen"
             }

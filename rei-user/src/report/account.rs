@@ -44,6 +44,7 @@ pub(super) struct Address {
     pub(super) protocol: String,
     pub(super) address: Vec<u8>,
     pub(super) outcome: Outcome,
+    pub(super) is_send: bool,
 }
 
 /// A file or program that could not be opened or executed.
@@ -162,11 +163,14 @@ impl Account {
         let protocol = protocol.map_or(family, str::to_owned);
         let address = name_of(contact.address.as_deref());
         let len = address.len();
+        let is_send = matches!(enriched.event().body(), Body::Send(_));
+        let outcome = enriched.outcome();
         self.addresses.add(
             Address {
                 protocol,
                 address,
-                outcome: enriched.outcome(),
+                outcome,
+                is_send,
             },
             len,
         );

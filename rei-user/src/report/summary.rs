@@ -198,6 +198,7 @@ fn addresses(account: &Account) -> Vec<String> {
     let words = |(address, count): (&super::account::Address, u64)| {
         let outcome = match address.outcome {
             Outcome::Ok => "connected".to_owned(),
+            Outcome::InProgress if address.is_send => "sent to".to_owned(),
             Outcome::InProgress => "begun".to_owned(),
             Outcome::Failed(errno) => errno.to_string(),
         };

@@ -645,6 +645,10 @@ fn the_summary_fits_a_screen_and_cannot_be_forged() {
     }
     assert!(text.contains("  record      incomplete"), "{text}");
     assert!(text.contains("more: the last line"), "{text}");
+    assert!(
+        text.contains("127.0.0.1:80 ECONNREFUSED") && text.contains("127.0.0.1:80 sent to"),
+        "{text}"
+    );
 }
 
 #[test]
