@@ -123,23 +123,14 @@ mod tests {
 
     use super::*;
 
-    const JOB: Job = Job {
-        mode: "mix",
-        operations: 1,
-        threads: 1,
-    };
-
     fn account(happened: u64, lines: &[Value]) -> Account {
         let mut account = Account::default();
-        account.add_done(
-            JOB,
-            Done {
-                ns_per_op: 1.0,
-                opens: happened,
-                connects: 0,
-                execs: 0,
-            },
-        );
+        account.add_done(Done {
+            ns_per_op: 1.0,
+            opens: happened,
+            connects: 0,
+            execs: 0,
+        });
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join("events.jsonl");
         fs::write(

@@ -108,12 +108,10 @@ fn round(number: u32, account: &mut Account) -> Result<Round> {
 }
 
 /// The first run of a mode fills caches.
-fn warm_up(workload: &mut Workload) -> Result<()> {
+fn warm_up(workload: &mut Workload, mut take: impl FnMut(Done)) -> Result<()> {
     for job in jobs() {
-        workload.run(Job {
-            operations: job.operations / 20 + 1,
-            ..job
-        })?;
+        let operations = job.operations / 20 + 1;
+        take(workload.run(Job { operations, ..job })?);
     }
     Ok(())
 }
