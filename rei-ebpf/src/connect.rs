@@ -21,7 +21,7 @@ use crate::kernel::{self, Typed, is_present, offset, read};
 use crate::maps::Call;
 use crate::path::KernelPath;
 use crate::scope::{self, Followed};
-use crate::{file, open, task};
+use crate::{file, open, path, task};
 
 /// `AF_UNIX`, `AF_INET`, `AF_INET6`, include/linux/socket.h.
 const AF_UNIX: u16 = 1;
@@ -278,6 +278,9 @@ pub(crate) fn exit(
         record.scratch().miss(missing::TEXT_ENTRY);
     }
     add_sockaddr(record.scratch(), request);
+    if result != 0 {
+        add_unix_base(record.scratch(), task, request.argument(1));
+    }
     match call {
         Some(call) if call.source != address_source::NONE => from_hooks(call, result, &mut body),
         _ => {
@@ -304,6 +307,24 @@ fn add_sockaddr(scratch: &mut Scratch, request: &Request) {
     } else {
         scratch.set_pos(start);
         scratch.miss(missing::TEXT_EXIT);
+    }
+}
+
+/// The directory that the path of a unix address starts from, for a call that failed.
+#[inline(always)]
+fn add_unix_base(scratch: &mut Scratch, task: Typed, address: u64) {
+    // struct sockaddr_un: two bytes of family, then the path (or NUL and an abstract name).
+    let mut head = [0u8; 3];
+    let readable = kernel::read_user_into(address, head.as_mut_ptr().cast(), 3);
+    let [low, high, first] = head;
+    if !readable || u16::from_ne_bytes([low, high]) != AF_UNIX || first == 0 {
+        return;
+    }
+    match file::base(task, file::AT_FDCWD, first) {
+        Some(base) => {
+            path::add(scratch, PartTag::Base, base, missing::BASE);
+        }
+        None => scratch.miss(missing::BASE),
     }
 }
 

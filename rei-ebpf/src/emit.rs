@@ -170,12 +170,6 @@ impl Actor {
         }
     }
 
-    /// The scope.
-    #[inline(always)]
-    pub(crate) fn scope(&self) -> u64 {
-        self.scope
-    }
-
     #[inline(always)]
     fn header(&self, kind: EventKind, hook: Hook, stream: u8) -> EventHeader {
         let [uid, gid, _, _] = task::ids(self.task);

@@ -105,7 +105,7 @@ fn try_exit(context: &BtfTracePointContext) -> Option<()> {
         .load(offset!(task_exit_code));
     let status = if group_code != 0 { group_code } else { leader_code };
     // Two last threads on two CPUs may both see no living thread; only one of them removes the entry.
-    if !scope::unfollow(followed.pid, actor.scope()) {
+    if !scope::unfollow(&followed) {
         return None;
     }
     let mut record = Record::<ExitBody>::begin(EventKind::Exit, Hook::SchedProcessExit, &actor)?;

@@ -98,12 +98,14 @@ pub(crate) fn follow(pid: u32, new: &TaskState, kind: EventKind) -> bool {
 
 /// Ends to follow a process; false if it was not followed (any more).
 #[inline(always)]
-pub(crate) fn unfollow(pid: u32, scope: u64) -> bool {
-    if TASKS.remove(pid).is_err() {
+pub(crate) fn unfollow(followed: &Followed) -> bool {
+    let is_counted = followed.state.task_flags & task_flag::PRESENT_AT_ATTACH == 0;
+    let scope = followed.state.scope;
+    if TASKS.remove(followed.pid).is_err() {
         return false;
     }
-    set_watched(pid, 0);
-    if let Some(scope) = state(scope) {
+    set_watched(followed.pid, 0);
+    if is_counted && let Some(scope) = state(scope) {
         add(&mut scope.processes, u64::MAX);
     }
     true
@@ -336,7 +338,7 @@ fn try_attach(context: &BtfTracePointContext) -> Option<()> {
     let target = of_cgroup(to_cgroup);
     let what = match (followed_pid(pid), target) {
         (Some(known), _) if state(known.state.scope).is_none() => {
-            unfollow(pid, known.state.scope);
+            unfollow(&known);
             return None;
         }
         (Some(known), Some(scope)) if scope == known.state.scope => {
