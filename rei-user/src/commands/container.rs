@@ -12,6 +12,7 @@ use super::observation::{Observation, Plan};
 use super::run::ending;
 use super::say;
 use super::signals::{Farewell, Signals};
+use super::terminal;
 use crate::cgroup;
 use crate::cli::RunArgs;
 use crate::engine::ContainerFacts;
@@ -83,6 +84,7 @@ pub(super) async fn run(
         follower: None,
         container_exit: None,
         has_started: false,
+        terminal: terminal::Settings::keep(),
     };
     run.to_its_end(args, signals).await
 }
@@ -101,6 +103,7 @@ struct ContainerRun {
     /// Exit code of the container as the engine tells it.
     container_exit: Option<i32>,
     has_started: bool,
+    terminal: terminal::Settings,
 }
 
 impl ContainerRun {
@@ -139,10 +142,26 @@ impl ContainerRun {
         if let Some(follower) = self.follower.take() {
             follower.abort();
         }
+        if cli_status.is_none() {
+            self.let_go().await;
+        }
         let exit = if is_over { self.exit(cli_status) } else { None };
         let mut ending = ending(exit, &farewell, &args.recording);
         ending.expects_scope = self.has_started;
         self.observation.finish(ending).await
+    }
+
+    /// Ends the docker client, which rei started: the container runs on without both.
+    async fn let_go(&mut self) {
+        // It may end by itself meanwhile.
+        let _ = self.cli.kill().await;
+        self.terminal.put_back();
+        if let Some(id) = &self.id {
+            say(format_args!(
+                "container {id} runs on, unobserved; `docker attach {id}` reaches it",
+                id = short(id)
+            ));
+        }
     }
 
     /// Whether the container goes on after the docker CLI has ended.

@@ -17,6 +17,7 @@ mod run;
 mod signals;
 mod stage;
 mod target;
+mod terminal;
 
 /// Runs a command and gives its exit code.
 ///

@@ -2,17 +2,19 @@
 //!
 //! A terminal sends Ctrl-C to the command and to rei alike: the command decides what it means, and rei stays until
 //! the command ends. A signal that was sent to rei alone is passed on once; if the command is not gone soon after, or
-//! another signal comes, rei stops observing. It never ends what it observes.
+//! another signal comes, rei stops observing. It never ends what it observes; of a container it ends only the docker
+//! client that it started itself.
 
-use std::fs::{self, File};
+use std::fs;
 use std::future::pending;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
 use rustix::process::{Pid, Signal};
-use rustix::termios::tcgetpgrp;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::time::{Instant, sleep_until};
+
+use super::terminal::is_in_foreground;
 
 /// How long a command may take to end after a signal was passed on. Who sends SIGTERM usually sends SIGKILL after
 /// ten seconds: the summary has to be out by then.
@@ -56,19 +58,11 @@ impl Caught {
         }
     }
 
-    /// Whether a terminal sent it to its whole foreground group, the command included.
+    /// Whether a terminal sent it to its whole foreground group, the command included. A keyboard and kill(1) cannot
+    /// be told apart here: with a terminal in front of it, a keyboard is taken for granted.
     fn is_from_terminal(self) -> bool {
         matches!(self, Caught::Interrupt | Caught::Quit) && is_in_foreground()
     }
-}
-
-/// Whether this process's group has a terminal's attention. Signals from a keyboard and from kill(1) cannot be told
-/// apart here; with a terminal in front of it, a keyboard is taken for granted.
-fn is_in_foreground() -> bool {
-    let Ok(terminal) = File::open("/dev/tty") else {
-        return false;
-    };
-    tcgetpgrp(&terminal).is_ok_and(|group| group == rustix::process::getpgrp())
 }
 
 /// The signals, from now on.
