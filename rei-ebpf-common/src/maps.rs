@@ -56,7 +56,7 @@ pub struct TaskState {
     pub scope: u64,
     /// Start of the process, `CLOCK_BOOTTIME` in nanoseconds; 0 where user space did not know it.
     pub start_ns: u64,
-    /// Root directory entry (kernel pointer, only ever compared) when the runtime placed the process; 0 = none.
+    /// Root directory entry (kernel pointer, only ever compared) of the runtime that placed the process; 0 = none.
     pub placed_root: u64,
     /// A [`crate::header::Phase`].
     pub phase: u8,

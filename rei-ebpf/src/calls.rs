@@ -44,7 +44,11 @@ impl Request {
             return None;
         }
         // A number beyond the table is one of the x32 table (bit 30 is set), or nonsense: it counts as such.
-        let number = if number < BEYOND_TABLE { number } else { BEYOND_TABLE };
+        let number = if number < BEYOND_TABLE {
+            number
+        } else {
+            BEYOND_TABLE
+        };
         let status: u32 = task.load(offset!(task_thread_status));
         let compat = status & TS_COMPAT != 0;
         let number = number as u32;

@@ -71,7 +71,7 @@ fn born_into_scope(parent: Typed, child: Typed, child_pid: u32) -> Option<()> {
     let cgroup = task::cgroup(child);
     let scope = scope::of_cgroup(cgroup)?;
     scope::state(scope)?;
-    let mut state = scope::placed(child, scope);
+    let mut state = scope::placed(child, parent, scope);
     if scope::of_cgroup(task::cgroup(parent)) == Some(scope) {
         state.phase = Phase::Workload as u8;
     }

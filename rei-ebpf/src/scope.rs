@@ -118,9 +118,10 @@ pub(crate) fn of_cgroup(cgroup: u64) -> Option<u64> {
     unsafe { CGROUPS.get(cgroup) }.copied()
 }
 
-/// State of a process that the runtime (or the operator, or rei itself) puts into a scope.
+/// State of a process that `mover` (the runtime, or rei itself) puts into a scope. The mover's root directory is the
+/// runtime's own; the process itself may have entered the container's mounts already (`runc exec` does that first).
 #[inline(always)]
-pub(crate) fn placed(task: Typed, scope: u64) -> TaskState {
+pub(crate) fn placed(task: Typed, mover: Typed, scope: u64) -> TaskState {
     let plain = PLAIN.get_ptr(scope).is_some();
     let began = state(scope).is_some_and(|scope| scope.entrypoint_ns != 0);
     let mut state_flags = 0;
@@ -133,7 +134,7 @@ pub(crate) fn placed(task: Typed, scope: u64) -> TaskState {
     TaskState {
         scope,
         start_ns: task::start_ns(task),
-        placed_root: task::root_dentry(task),
+        placed_root: task::root_dentry(mover),
         phase: Phase::Runtime as u8,
         state_flags,
         task_flags: 0,
@@ -351,7 +352,11 @@ fn try_attach(context: &BtfTracePointContext) -> Option<()> {
             moved::LEFT
         }
         (None, Some(scope)) => {
-            if !follow(pid, &placed(moved_task, scope), EventKind::TaskMoved) {
+            if !follow(
+                pid,
+                &placed(moved_task, Typed::current(), scope),
+                EventKind::TaskMoved,
+            ) {
                 return None;
             }
             moved::PLACED
