@@ -5,7 +5,7 @@
 
 use aya_ebpf::macros::btf_tracepoint;
 use aya_ebpf::programs::BtfTracePointContext;
-use rei_ebpf_common::header::EventKind;
+use rei_ebpf_common::header::{EventKind, Phase};
 use rei_ebpf_common::maps::{FAMILY_SLOTS, SYSCALL_SLOTS, socket_kind};
 use rei_ebpf_common::syscall::{Class, compat_class, native_class};
 
@@ -16,6 +16,10 @@ use crate::{connect, emit, exec, open, table, task};
 
 /// `TS_COMPAT`, arch/x86/include/asm/thread_info.h: the call in progress came by a 32-bit entry.
 const TS_COMPAT: u32 = 0x0002;
+/// The slot of the bitmaps that stands for every number beyond the table.
+const BEYOND_TABLE: u64 = SYSCALL_SLOTS as u64 - 1;
+/// `ENOSYS`, include/uapi/asm-generic/errno.h: the kernel has no such call, so nothing was used.
+const ENOSYS: i64 = 38;
 /// Bits of the type argument of `socket` that are the type (`SOCK_TYPE_MASK`).
 const SOCK_TYPE_MASK: u64 = 0xf;
 
@@ -35,21 +39,40 @@ impl Request {
     #[inline(always)]
     fn new(task: Typed, regs: Typed) -> Option<Self> {
         let number: u64 = regs.load(offset!(regs_orig_ax));
-        if number >= SYSCALL_SLOTS as u64 {
-            // Not a call (rt_sigreturn leaves -1), or one of the x32 table, whose numbers have bit 30 set.
+        if number as i32 == -1 {
+            // rt_sigreturn leaves this where the number was.
             return None;
         }
+        // A number beyond the table is one of the x32 table (bit 30 is set), or nonsense: it counts as such.
+        let number = if number < BEYOND_TABLE {
+            number
+        } else {
+            BEYOND_TABLE
+        };
         let status: u32 = task.load(offset!(task_thread_status));
         let compat = status & TS_COMPAT != 0;
         let number = number as u32;
-        let class = if compat { compat_class(number) } else { native_class(number) };
-        Some(Request { number, compat, class, regs })
+        let class = if compat {
+            compat_class(number)
+        } else {
+            native_class(number)
+        };
+        Some(Request {
+            number,
+            compat,
+            class,
+            regs,
+        })
     }
 
     /// Number and table in one word, as [`Call::number`] has it.
     #[inline(always)]
     pub(crate) fn tagged(&self) -> u32 {
-        if self.compat { self.number | Call::COMPAT } else { self.number }
+        if self.compat {
+            self.number | Call::COMPAT
+        } else {
+            self.number
+        }
     }
 
     /// Argument 0 to 4. The registers are those of the entry; the kernel does not change them.
@@ -146,11 +169,11 @@ fn try_exit(context: &BtfTracePointContext) -> Option<()> {
     let task = Typed::current();
     let followed = scope::followed(task)?;
     let request = Request::new(task, Typed::argument(context, 0))?;
-    note_use(&followed, &request)?;
+    let result: i64 = context.arg(1);
+    note_use(&followed, &request, result)?;
     if matches!(request.class, Class::Other) {
         return None;
     }
-    let result: i64 = context.arg(1);
     let call = call_of(task::tid(task));
     let call = call.filter(|call| call.entry_ns != 0 && call.number == request.tagged());
     match request.class {
@@ -166,16 +189,23 @@ fn try_exit(context: &BtfTracePointContext) -> Option<()> {
     Some(())
 }
 
-/// Notes that the scope used this call. `None` if user space has forgotten the scope: then the process is not
+/// Notes that the scope used this call; the runtime's own preparations do not count. `None` if user space has forgotten the scope: then the process is not
 /// followed any more either.
 #[inline(always)]
-fn note_use(followed: &Followed, request: &Request) -> Option<()> {
+fn note_use(followed: &Followed, request: &Request, result: i64) -> Option<()> {
     let Some(state) = scope::state(followed.state.scope) else {
-        scope::unfollow(followed.pid, followed.state.scope);
+        scope::unfollow(followed);
         return None;
     };
+    if followed.state.phase == Phase::Runtime as u8 || result == -ENOSYS {
+        return Some(());
+    }
     let number = request.number as usize & (SYSCALL_SLOTS - 1);
-    let used = if request.compat { &mut state.compat[number] } else { &mut state.native[number] };
+    let used = if request.compat {
+        &mut state.compat[number]
+    } else {
+        &mut state.native[number]
+    };
     if *used == 0 {
         *used = 1;
     }

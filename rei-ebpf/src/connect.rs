@@ -21,7 +21,7 @@ use crate::kernel::{self, Typed, is_present, offset, read};
 use crate::maps::Call;
 use crate::path::KernelPath;
 use crate::scope::{self, Followed};
-use crate::{file, open, task};
+use crate::{file, open, path, task};
 
 /// `AF_UNIX`, `AF_INET`, `AF_INET6`, include/linux/socket.h.
 const AF_UNIX: u16 = 1;
@@ -48,7 +48,11 @@ pub(crate) fn enter(call: &mut Call, request: &Request) {
 #[inline(always)]
 fn sockaddr_len(request: &Request) -> u32 {
     let len = request.argument(2) as u32;
-    if len > SOCKADDR_BYTES_MAX as u32 { SOCKADDR_BYTES_MAX as u32 } else { len }
+    if len > SOCKADDR_BYTES_MAX as u32 {
+        SOCKADDR_BYTES_MAX as u32
+    } else {
+        len
+    }
 }
 
 /// A TCP socket changes its state. Only the step to SYN_SENT is looked at: it happens in the connecting task.
@@ -89,7 +93,11 @@ fn connect_in_flight(task: Typed) -> Option<&'static mut Call> {
     } else {
         rei_ebpf_common::syscall::native_class(number)
     };
-    if call.entry_ns != 0 && matches!(class, Class::Connect) { Some(call) } else { None }
+    if call.entry_ns != 0 && matches!(class, Class::Connect) {
+        Some(call)
+    } else {
+        None
+    }
 }
 
 #[inline(always)]
@@ -192,7 +200,13 @@ fn try_sendmsg(context: &SockAddrContext, family: u16) -> Option<()> {
     let task = Typed::current();
     let followed = scope::followed(task)?;
     let actor = Actor::new(task, &followed);
-    emit::fixed(EventKind::Send, Hook::CgroupSendmsg, &actor, 0, hooked(context, family));
+    emit::fixed(
+        EventKind::Send,
+        Hook::CgroupSendmsg,
+        &actor,
+        0,
+        hooked(context, family),
+    );
     Some(())
 }
 
@@ -209,7 +223,7 @@ fn hooked(context: &SockAddrContext, family: u16) -> ConnectBody {
     if family == AF_INET {
         body.address = v4(word(from, offset_of!(bpf_sock_addr, user_ip4)).to_ne_bytes());
     } else {
-        let [a, b, c, d] = word(from, offset_of!(bpf_sock_addr, user_ip6) + 0).to_ne_bytes();
+        let [a, b, c, d] = word(from, offset_of!(bpf_sock_addr, user_ip6)).to_ne_bytes();
         let [e, f, g, h] = word(from, offset_of!(bpf_sock_addr, user_ip6) + 4).to_ne_bytes();
         let [i, j, k, l] = word(from, offset_of!(bpf_sock_addr, user_ip6) + 8).to_ne_bytes();
         let [m, n, o, p] = word(from, offset_of!(bpf_sock_addr, user_ip6) + 12).to_ne_bytes();
@@ -230,7 +244,10 @@ fn word(from: *mut bpf_sock_addr, place: usize) -> u32 {
 #[inline(always)]
 fn socket_of(context: &SockAddrContext) -> u64 {
     let from = context.sock_addr;
-    let member = from.cast::<u8>().wrapping_add(offset_of!(bpf_sock_addr, __bindgen_anon_1)).cast::<u64>();
+    let member = from
+        .cast::<u8>()
+        .wrapping_add(offset_of!(bpf_sock_addr, __bindgen_anon_1))
+        .cast::<u64>();
     // SAFETY: the member is one word, the pointer to the socket.
     unsafe { member.read_volatile() }
 }
@@ -261,6 +278,9 @@ pub(crate) fn exit(
         record.scratch().miss(missing::TEXT_ENTRY);
     }
     add_sockaddr(record.scratch(), request);
+    if result != 0 {
+        add_unix_base(record.scratch(), task, request.argument(1));
+    }
     match call {
         Some(call) if call.source != address_source::NONE => from_hooks(call, result, &mut body),
         _ => {
@@ -287,6 +307,24 @@ fn add_sockaddr(scratch: &mut Scratch, request: &Request) {
     } else {
         scratch.set_pos(start);
         scratch.miss(missing::TEXT_EXIT);
+    }
+}
+
+/// The directory that the path of a unix address starts from, for a call that failed.
+#[inline(always)]
+fn add_unix_base(scratch: &mut Scratch, task: Typed, address: u64) {
+    // struct sockaddr_un: two bytes of family, then the path (or NUL and an abstract name).
+    let mut head = [0u8; 3];
+    let readable = kernel::read_user_into(address, head.as_mut_ptr().cast(), 3);
+    let [low, high, first] = head;
+    if !readable || u16::from_ne_bytes([low, high]) != AF_UNIX || first == 0 {
+        return;
+    }
+    match file::base(task, file::AT_FDCWD, first) {
+        Some(base) => {
+            path::add(scratch, PartTag::Base, base, missing::BASE);
+        }
+        None => scratch.miss(missing::BASE),
     }
 }
 

@@ -51,7 +51,9 @@ impl Scratch {
     /// Address of the record's byte `pos`, with room for [`WRITE_BYTES`].
     #[inline(always)]
     pub(crate) fn at(&mut self, pos: u64) -> *mut u8 {
-        self.record.as_mut_ptr().wrapping_add(pos as usize & (RECORD_BYTES - 1))
+        self.record
+            .as_mut_ptr()
+            .wrapping_add(pos as usize & (RECORD_BYTES - 1))
     }
 
     /// The next free position.
@@ -89,7 +91,13 @@ impl Scratch {
         let len = end.wrapping_sub(start + size_of::<PartHeader>() as u64);
         let head = self.at(start).cast::<PartHeader>();
         // SAFETY: `at` leaves room for WRITE_BYTES, and `start` is a multiple of 8.
-        unsafe { head.write(PartHeader { tag: tag as u16, flags: 0, len_bytes: len as u32 }) };
+        unsafe {
+            head.write(PartHeader {
+                tag: tag as u16,
+                flags: 0,
+                len_bytes: len as u32,
+            })
+        };
         let padding = self.at(end).cast::<[u8; 8]>();
         // SAFETY: `at` leaves room for WRITE_BYTES; an array of bytes has no alignment.
         unsafe { padding.write([0; 8]) };
@@ -127,8 +135,16 @@ impl Actor {
     #[inline(always)]
     pub(crate) fn new(task: Typed, followed: &Followed) -> Self {
         let state = &followed.state;
-        let start_ns = if state.start_ns != 0 { state.start_ns } else { task::start_ns(task) };
-        let ns_pid = if state.ns_pid != 0 { state.ns_pid } else { task::ns_pid(task).number };
+        let start_ns = if state.start_ns != 0 {
+            state.start_ns
+        } else {
+            task::start_ns(task)
+        };
+        let ns_pid = if state.ns_pid != 0 {
+            state.ns_pid
+        } else {
+            task::ns_pid(task).number
+        };
         Actor {
             task,
             pid: followed.pid,
@@ -152,12 +168,6 @@ impl Actor {
             phase: Phase::Outside as u8,
             task_flags: 0,
         }
-    }
-
-    /// The scope.
-    #[inline(always)]
-    pub(crate) fn scope(&self) -> u64 {
-        self.scope
     }
 
     #[inline(always)]
@@ -202,7 +212,7 @@ impl<B: 'static> Record<B> {
     /// Claims this CPU's buffer and writes the head. `None` (and a counted loss) if another program holds it.
     #[inline(always)]
     pub(crate) fn begin(kind: EventKind, hook: Hook, actor: &Actor) -> Option<Self> {
-        const { assert!(align_of::<B>() <= 8 && size_of::<B>() % 8 == 0) };
+        const { assert!(align_of::<B>() <= 8 && size_of::<B>().is_multiple_of(8)) };
         let Some(scratch) = claim() else {
             count_map_full(actor.scope, kind);
             return None;
@@ -212,7 +222,11 @@ impl<B: 'static> Record<B> {
         let head = scratch.at(0).cast::<EventHeader>();
         // SAFETY: the buffer begins at a multiple of 8 and has room for the head.
         unsafe { head.write(actor.header(kind, hook, STREAM_TASK)) };
-        Some(Record { scratch, kind, body: PhantomData })
+        Some(Record {
+            scratch,
+            kind,
+            body: PhantomData,
+        })
     }
 
     /// The body. It holds what the last record left there: assign all of it.
@@ -280,7 +294,11 @@ impl<B: 'static> Record<B> {
     #[inline(always)]
     pub(crate) fn submit(self, actor: &Actor) -> Option<()> {
         let len = self.scratch.pos() & (2 * RECORD_BYTES as u64 - 1);
-        let len = if len > RECORD_BYTES as u64 { RECORD_BYTES as u64 } else { len };
+        let len = if len > RECORD_BYTES as u64 {
+            RECORD_BYTES as u64
+        } else {
+            len
+        };
         let head = self.scratch.at(0).cast::<EventHeader>();
         // SAFETY: `begin` wrote a head there.
         let head = unsafe { &mut *head };
@@ -368,7 +386,11 @@ fn next_seq(stream: u8) -> u64 {
 fn wake_flags() -> u64 {
     let available = RING.query(AVAIL_DATA);
     let quarter = RING.query(RING_SIZE) / 4;
-    if available >= quarter && available < quarter + WAKE_BYTES { FORCE_WAKEUP } else { NO_WAKEUP }
+    if available >= quarter && available < quarter + WAKE_BYTES {
+        FORCE_WAKEUP
+    } else {
+        NO_WAKEUP
+    }
 }
 
 #[inline(always)]
@@ -398,4 +420,3 @@ fn count_scope(scope: u64, kind: EventKind) {
         scope::add(&mut state.lost[kind as usize], 1);
     }
 }
-

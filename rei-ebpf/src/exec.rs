@@ -138,7 +138,13 @@ fn add_env_names(scratch: &mut Scratch, mm: Typed) {
     let end: u64 = mm.load(offset!(mm_env_end));
     let start = scratch.open_part();
     let first = scratch.pos();
-    scratch.env = EnvWalk { next, end, start: first, inside_value: 0, entries: 0 };
+    scratch.env = EnvWalk {
+        next,
+        end,
+        start: first,
+        inside_value: 0,
+        entries: 0,
+    };
     walk_env(scratch);
     if scratch.env.next < scratch.env.end {
         scratch.miss(missing::ENV_CUT);
@@ -215,7 +221,11 @@ const _: () = assert!(ARGV_BYTES_MAX <= WRITE_BYTES && ENV_NAME_MAX <= WRITE_BYT
 #[inline(always)]
 fn asked(request: &Request) -> (i32, u64, u64) {
     match request.class {
-        Class::Execveat => (request.argument(0) as i32, request.argument(1), request.argument(4)),
+        Class::Execveat => (
+            request.argument(0) as i32,
+            request.argument(1),
+            request.argument(4),
+        ),
         _ => (file::AT_FDCWD, request.argument(0), 0),
     }
 }
@@ -255,7 +265,11 @@ pub(crate) fn exit(
     if is_check {
         body.evidence |= evidence::EXEC_CHECK;
     }
-    let opened = if flags & AT_EMPTY_PATH != 0 { file::of_descriptor(task, dirfd) } else { None };
+    let opened = if flags & AT_EMPTY_PATH != 0 {
+        file::of_descriptor(task, dirfd)
+    } else {
+        None
+    };
     if let Some(opened) = opened {
         body.evidence |= evidence::EMPTY_PATH | open::contested(task, call, dirfd);
         body.file = file::describe(record.scratch(), task, opened);

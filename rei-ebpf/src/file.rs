@@ -128,7 +128,11 @@ pub(crate) fn base(task: Typed, dirfd: i32, first: u8) -> Option<KernelPath> {
         if fs == 0 {
             return None;
         }
-        let place = if first == b'/' { offset!(fs_root) } else { offset!(fs_pwd) };
+        let place = if first == b'/' {
+            offset!(fs_root)
+        } else {
+            offset!(fs_pwd)
+        };
         return KernelPath::read(fs + place);
     }
     KernelPath::read(of_descriptor(task, dirfd)? + offset!(file_path))

@@ -25,7 +25,10 @@ pub(crate) use offset;
 /// Reads the field of [`OFFSETS`] that begins at byte `place`.
 #[inline(always)]
 pub(crate) fn frozen(place: usize) -> u64 {
-    let address = (&raw const OFFSETS).cast::<u8>().wrapping_add(place).cast::<u64>();
+    let address = (&raw const OFFSETS)
+        .cast::<u8>()
+        .wrapping_add(place)
+        .cast::<u64>();
     // SAFETY: `place` comes from offset_of, so this is a field of the static; all fields are u64.
     unsafe { address.read_volatile() }
 }

@@ -35,11 +35,27 @@ fn asked(request: &Request) -> Asked {
     let second = request.argument(1);
     let third = request.argument(2);
     match request.class {
-        Class::Open => Asked { dirfd: file::AT_FDCWD, path: first, flags: second, mode: third as u32, how: 0 },
-        Class::Creat => {
-            Asked { dirfd: file::AT_FDCWD, path: first, flags: CREAT_FLAGS, mode: second as u32, how: 0 }
-        }
-        Class::Openat2 => Asked { dirfd: first as i32, path: second, flags: 0, mode: 0, how: third },
+        Class::Open => Asked {
+            dirfd: file::AT_FDCWD,
+            path: first,
+            flags: second,
+            mode: third as u32,
+            how: 0,
+        },
+        Class::Creat => Asked {
+            dirfd: file::AT_FDCWD,
+            path: first,
+            flags: CREAT_FLAGS,
+            mode: second as u32,
+            how: 0,
+        },
+        Class::Openat2 => Asked {
+            dirfd: first as i32,
+            path: second,
+            flags: 0,
+            mode: 0,
+            how: third,
+        },
         _ => Asked {
             dirfd: first as i32,
             path: second,

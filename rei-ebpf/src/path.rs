@@ -31,7 +31,11 @@ impl KernelPath {
     pub(crate) fn read(address: u64) -> Option<Self> {
         let dentry = read(address + offset!(path_dentry))?;
         let vfsmount = read(address + offset!(path_mnt))?;
-        if dentry == 0 || vfsmount == 0 { None } else { Some(KernelPath { dentry, vfsmount }) }
+        if dentry == 0 || vfsmount == 0 {
+            None
+        } else {
+            Some(KernelPath { dentry, vfsmount })
+        }
     }
 
     /// The `struct mount` around the `struct vfsmount`.
@@ -88,7 +92,10 @@ pub(crate) fn add(scratch: &mut Scratch, tag: PartTag, path: KernelPath, fault: 
         _ => scratch.miss(missing::PATH_CUT),
     }
     scratch.close_part(start, tag);
-    Walked { mount_components: scratch.walk.mount_components, disconnected: end == end::DISCONNECTED }
+    Walked {
+        mount_components: scratch.walk.mount_components,
+        disconnected: end == end::DISCONNECTED,
+    }
 }
 
 /// Not inlined, so that the verifier's work is the same wherever paths are walked.

@@ -46,12 +46,21 @@ fn fork_of_followed(parent: Typed, child: Typed, child_pid: u32, followed: &Foll
     if left {
         task_flags |= task_flag::LEFT_SCOPE;
     }
-    let state = TaskState { start_ns, ns_pid, task_flags, ..*followed.state };
+    let state = TaskState {
+        start_ns,
+        ns_pid,
+        task_flags,
+        ..*followed.state
+    };
     scope::follow(child_pid, &state, EventKind::Fork);
     let actor = Actor::new(parent, followed);
     let mut record = Record::<ForkBody>::begin(EventKind::Fork, Hook::SchedProcessFork, &actor)?;
-    *record.body() =
-        ForkBody { child_start_ns: start_ns, child_cgroup: cgroup, child_pid, child_ns_pid: ns_pid };
+    *record.body() = ForkBody {
+        child_start_ns: start_ns,
+        child_cgroup: cgroup,
+        child_pid,
+        child_ns_pid: ns_pid,
+    };
     record.submit(&actor)
 }
 
@@ -62,7 +71,7 @@ fn born_into_scope(parent: Typed, child: Typed, child_pid: u32) -> Option<()> {
     let cgroup = task::cgroup(child);
     let scope = scope::of_cgroup(cgroup)?;
     scope::state(scope)?;
-    let mut state = scope::placed(child, scope);
+    let mut state = scope::placed(child, parent, scope);
     if scope::of_cgroup(task::cgroup(parent)) == Some(scope) {
         state.phase = Phase::Workload as u8;
     }
@@ -91,13 +100,18 @@ fn try_exit(context: &BtfTracePointContext) -> Option<()> {
     }
     let actor = Actor::new(ending, &followed);
     let group_code: i32 = signal.load(offset!(signal_group_exit_code));
-    let leader_code: i32 = ending.follow(offset!(task_group_leader)).load(offset!(task_exit_code));
+    let leader_code: i32 = ending
+        .follow(offset!(task_group_leader))
+        .load(offset!(task_exit_code));
     let status = if group_code != 0 { group_code } else { leader_code };
     // Two last threads on two CPUs may both see no living thread; only one of them removes the entry.
-    if !scope::unfollow(followed.pid, actor.scope()) {
+    if !scope::unfollow(&followed) {
         return None;
     }
     let mut record = Record::<ExitBody>::begin(EventKind::Exit, Hook::SchedProcessExit, &actor)?;
-    *record.body() = ExitBody { status: status as u32, reserved: 0 };
+    *record.body() = ExitBody {
+        status: status as u32,
+        reserved: 0,
+    };
     record.submit(&actor)
 }

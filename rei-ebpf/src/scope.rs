@@ -98,12 +98,14 @@ pub(crate) fn follow(pid: u32, new: &TaskState, kind: EventKind) -> bool {
 
 /// Ends to follow a process; false if it was not followed (any more).
 #[inline(always)]
-pub(crate) fn unfollow(pid: u32, scope: u64) -> bool {
-    if TASKS.remove(pid).is_err() {
+pub(crate) fn unfollow(followed: &Followed) -> bool {
+    let is_counted = followed.state.task_flags & task_flag::PRESENT_AT_ATTACH == 0;
+    let scope = followed.state.scope;
+    if TASKS.remove(followed.pid).is_err() {
         return false;
     }
-    set_watched(pid, 0);
-    if let Some(scope) = state(scope) {
+    set_watched(followed.pid, 0);
+    if is_counted && let Some(scope) = state(scope) {
         add(&mut scope.processes, u64::MAX);
     }
     true
@@ -116,9 +118,10 @@ pub(crate) fn of_cgroup(cgroup: u64) -> Option<u64> {
     unsafe { CGROUPS.get(cgroup) }.copied()
 }
 
-/// State of a process that the runtime (or the operator, or rei itself) puts into a scope.
+/// State of a process that `mover` (the runtime, or rei itself) puts into a scope. The mover's root directory is the
+/// runtime's own; the process itself may have entered the container's mounts already (`runc exec` does that first).
 #[inline(always)]
-pub(crate) fn placed(task: Typed, scope: u64) -> TaskState {
+pub(crate) fn placed(task: Typed, mover: Typed, scope: u64) -> TaskState {
     let plain = PLAIN.get_ptr(scope).is_some();
     let began = state(scope).is_some_and(|scope| scope.entrypoint_ns != 0);
     let mut state_flags = 0;
@@ -131,7 +134,7 @@ pub(crate) fn placed(task: Typed, scope: u64) -> TaskState {
     TaskState {
         scope,
         start_ns: task::start_ns(task),
-        placed_root: task::root_dentry(task),
+        placed_root: task::root_dentry(mover),
         phase: Phase::Runtime as u8,
         state_flags,
         task_flags: 0,
@@ -190,19 +193,26 @@ fn try_mkdir(context: &BtfTracePointContext) -> Option<()> {
             (id, cgroup_flag::NEW_SCOPE)
         }
     };
-    if flags & cgroup_flag::NEW_SCOPE != 0 && SCOPES.insert(scope, &EMPTY_SCOPE, 0).is_err() {
+    let empty = &EMPTY_SCOPE;
+    if flags & cgroup_flag::NEW_SCOPE != 0 && SCOPES.insert(scope, empty, 0).is_err() {
         emit::count_map_full(scope, EventKind::CgroupMade);
         return None;
     }
     if CGROUPS.insert(id, scope, 0).is_err() {
         emit::count_map_full(scope, EventKind::CgroupMade);
     }
-    report_cgroup(EventKind::CgroupMade, Hook::CgroupMkdir, scope, path, CgroupBody {
-        cgroup: id,
-        parent,
-        flags,
-        level: cgroup.load(offset!(cgroup_level)),
-    })
+    report_cgroup(
+        EventKind::CgroupMade,
+        Hook::CgroupMkdir,
+        scope,
+        path,
+        CgroupBody {
+            cgroup: id,
+            parent,
+            flags,
+            level: cgroup.load(offset!(cgroup_level)),
+        },
+    )
 }
 
 static EMPTY_SCOPE: ScopeState = ScopeState {
@@ -229,12 +239,18 @@ fn try_rmdir(context: &BtfTracePointContext) -> Option<()> {
     let id = task::cgroup_id(cgroup);
     let scope = of_cgroup(id)?;
     let _already_gone = CGROUPS.remove(id);
-    report_cgroup(EventKind::CgroupRemoved, Hook::CgroupRmdir, scope, context.arg(1), CgroupBody {
-        cgroup: id,
-        parent: parent_id(cgroup),
-        flags: 0,
-        level: cgroup.load(offset!(cgroup_level)),
-    })
+    report_cgroup(
+        EventKind::CgroupRemoved,
+        Hook::CgroupRmdir,
+        scope,
+        context.arg(1),
+        CgroupBody {
+            cgroup: id,
+            parent: parent_id(cgroup),
+            flags: 0,
+            level: cgroup.load(offset!(cgroup_level)),
+        },
+    )
 }
 
 #[inline(always)]
@@ -250,7 +266,10 @@ fn report_cgroup(kind: EventKind, hook: Hook, scope: u64, path: u64, body: Cgrou
 /// Id of a cgroup's parent directory; 0 for the root.
 #[inline(always)]
 fn parent_id(cgroup: Typed) -> u64 {
-    let parent = cgroup.follow(offset!(cgroup_kn)).follow(offset!(kernfs_node_parent)).address();
+    let parent = cgroup
+        .follow(offset!(cgroup_kn))
+        .follow(offset!(kernfs_node_parent))
+        .address();
     if parent == 0 {
         return 0;
     }
@@ -283,14 +302,18 @@ fn is_container(path: u64, control: &Control) -> bool {
             end = start;
         }
     }
-    if end < ID_DIGITS || end >= PATH_BYTES {
+    if !(ID_DIGITS..PATH_BYTES).contains(&end) {
         return false;
     }
     let start = end - ID_DIGITS;
     for index in 0..ID_DIGITS {
         let digit = text[(start + index) & (PATH_BYTES - 1)];
         let is_hex = digit.is_ascii_digit() || (b'a'..=b'f').contains(&digit);
-        let expected = if index < 32 { control.expected[index] } else { control.expected_rest[index - 32] };
+        let expected = if index < 32 {
+            control.expected[index]
+        } else {
+            control.expected_rest[index - 32]
+        };
         if !is_hex || (control.expect_one != 0 && digit != expected) {
             return false;
         }
@@ -316,7 +339,7 @@ fn try_attach(context: &BtfTracePointContext) -> Option<()> {
     let target = of_cgroup(to_cgroup);
     let what = match (followed_pid(pid), target) {
         (Some(known), _) if state(known.state.scope).is_none() => {
-            unfollow(pid, known.state.scope);
+            unfollow(&known);
             return None;
         }
         (Some(known), Some(scope)) if scope == known.state.scope => {
@@ -329,7 +352,11 @@ fn try_attach(context: &BtfTracePointContext) -> Option<()> {
             moved::LEFT
         }
         (None, Some(scope)) => {
-            if !follow(pid, &placed(moved_task, scope), EventKind::TaskMoved) {
+            if !follow(
+                pid,
+                &placed(moved_task, Typed::current(), scope),
+                EventKind::TaskMoved,
+            ) {
                 return None;
             }
             moved::PLACED
@@ -344,6 +371,10 @@ fn try_attach(context: &BtfTracePointContext) -> Option<()> {
 pub(crate) fn report_moved(moved_task: Typed, followed: &Followed, to_cgroup: u64, what: u32) -> Option<()> {
     let actor = Actor::new(moved_task, followed);
     let mut record = Record::<TaskMovedBody>::begin(EventKind::TaskMoved, Hook::CgroupAttachTask, &actor)?;
-    *record.body() = TaskMovedBody { to_cgroup, mover_pid: task::pid(Typed::current()), what };
+    *record.body() = TaskMovedBody {
+        to_cgroup,
+        mover_pid: task::pid(Typed::current()),
+        what,
+    };
     record.submit(&actor)
 }

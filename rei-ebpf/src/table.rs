@@ -54,10 +54,10 @@ pub(crate) fn enter(task: Typed, call: &mut Call, class: Class, arguments: [u64;
         Class::DupTo => arguments[1] as i32,
         _ => ANY_FD,
     };
-    if table != 0 {
-        if let Some(slot) = slot(table, call.slot_fd) {
-            scope::add(&mut slot.changing, 1);
-        }
+    if table != 0
+        && let Some(slot) = slot(table, call.slot_fd)
+    {
+        scope::add(&mut slot.changing, 1);
     }
 }
 
@@ -101,4 +101,3 @@ fn slot(table: u64, fd: i32) -> Option<&'static mut Slot> {
     // SAFETY: the map returned the pointer; an array's elements live as long as the program.
     Some(unsafe { &mut *slot })
 }
-

@@ -17,13 +17,16 @@ pub(crate) fn pid(task: Typed) -> u32 {
 /// Start of the process, `CLOCK_BOOTTIME` in nanoseconds.
 #[inline(always)]
 pub(crate) fn start_ns(task: Typed) -> u64 {
-    task.follow(offset!(task_group_leader)).load(offset!(task_start_boottime))
+    task.follow(offset!(task_group_leader))
+        .load(offset!(task_start_boottime))
 }
 
 /// cgroup v2 id of the task (include/linux/cgroup-defs.h: `css_set.dfl_cgrp` is the task's cgroup there).
 #[inline(always)]
 pub(crate) fn cgroup(task: Typed) -> u64 {
-    let cgroup = task.follow(offset!(task_cgroups)).follow(offset!(css_set_dfl_cgrp));
+    let cgroup = task
+        .follow(offset!(task_cgroups))
+        .follow(offset!(css_set_dfl_cgrp));
     cgroup_id(cgroup)
 }
 
@@ -36,7 +39,9 @@ pub(crate) fn cgroup_id(cgroup: Typed) -> u64 {
 /// Whether a cgroup belongs to the v2 hierarchy, whose id is 0 (kernel/cgroup/cgroup.c, `cgrp_dfl_root`).
 #[inline(always)]
 pub(crate) fn is_v2(cgroup: Typed) -> bool {
-    let hierarchy: i32 = cgroup.follow(offset!(cgroup_root)).load(offset!(cgroup_root_hierarchy_id));
+    let hierarchy: i32 = cgroup
+        .follow(offset!(cgroup_root))
+        .load(offset!(cgroup_root_hierarchy_id));
     hierarchy == 0
 }
 
@@ -58,14 +63,22 @@ pub(crate) fn ns_pid(task: Typed) -> NsPid {
     let signal = task.follow(offset!(task_signal)).address();
     let pid: u64 = read(signal + offset!(signal_pids) + 8).unwrap_or(0);
     if pid == 0 {
-        return NsPid { number: 0, level: 0, namespace: 0 };
+        return NsPid {
+            number: 0,
+            level: 0,
+            namespace: 0,
+        };
     }
     let level: u32 = read(pid + offset!(pid_level)).unwrap_or(0);
     let entry_bytes = offset!(upid_ns) + 8;
     let entry = pid + offset!(pid_numbers) + u64::from(level) * entry_bytes;
     let number: u32 = read(entry + offset!(upid_nr)).unwrap_or(0);
     let namespace: u64 = read(entry + offset!(upid_ns)).unwrap_or(0);
-    NsPid { number, level, namespace }
+    NsPid {
+        number,
+        level,
+        namespace,
+    }
 }
 
 /// A process in its own pid namespace.

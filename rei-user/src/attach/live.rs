@@ -42,6 +42,8 @@ impl TestCgroup {
     fn run(&self, script: &str) {
         let mut child = Command::new("/bin/sh")
             .args(["-c", &format!("read go; exec /bin/sh -c '{script}'")])
+            // LD_LIBRARY_PATH, which cargo sets, makes the loader look for files in many places.
+            .env_clear()
             .stdin(Stdio::piped())
             .spawn()
             .expect("a shell");
@@ -156,27 +158,110 @@ fn a_plain_command_is_recorded_from_exec_to_exit() {
 
 #[test]
 #[ignore = "root"]
+fn recorded_and_lost_add_up_when_the_ring_is_full() {
+    let root = cgroup::mount_point().expect("a cgroup v2 mount");
+    let small = Settings {
+        ring_bytes: 64 * 1024,
+    };
+    let mut sensors = Sensors::load(&small, &root).expect("the required sensors load");
+    let cgroup = TestCgroup::new("full");
+    sensors.watch_plain(cgroup.id).expect("watched");
+    // Nobody reads the ring meanwhile.
+    cgroup.run("i=0; while [ $i -lt 3000 ]; do read line < /etc/hostname; i=$((i+1)); done; true");
+    sensors.detach();
+    let events = drained(sensors.take_ring().expect("the ring"));
+    let opens = events
+        .iter()
+        .filter(|event| event.kind() == EventKind::Open)
+        .count() as u64;
+    let losses = sensors.losses().expect("readable");
+    let lost: u64 = losses
+        .iter()
+        .filter(|loss| loss.kind == Some(EventKind::Open) && loss.cause == LossCause::RingFull)
+        .map(|loss| loss.count)
+        .sum();
+    assert!(lost > 0, "the ring was large enough for everything");
+    // The shell itself opens a few files more (loader, libc).
+    assert!(
+        (3000..3020).contains(&(opens + lost)),
+        "{opens} recorded, {lost} lost: {losses:?}"
+    );
+    let state = sensors
+        .scope_state(cgroup.id)
+        .expect("readable")
+        .expect("watched");
+    assert_eq!(
+        state.lost[EventKind::Open as usize],
+        lost,
+        "the scope's own count"
+    );
+}
+
+#[test]
+#[ignore = "root"]
+fn nothing_is_lost_while_the_ring_is_read() {
+    let root = cgroup::mount_point().expect("a cgroup v2 mount");
+    // Too small for everything: the reader has to come back in time.
+    let mut sensors =
+        Sensors::load(&Settings { ring_bytes: 1 << 20 }, &root).expect("the required sensors load");
+    let cgroup = TestCgroup::new("flood");
+    sensors.watch_plain(cgroup.id).expect("watched");
+    let ring = sensors.take_ring().expect("the ring");
+    let (stopper, stop) = oneshot::channel();
+    let reader = std::thread::spawn(move || {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .expect("a runtime");
+        runtime.block_on(async {
+            let (out, mut from) = mpsc::channel::<Bytes>(ring::CHANNEL_RECORDS);
+            let reader = tokio::spawn(ring::read(ring, out, stop));
+            let mut opens = 0;
+            while let Some(record) = from.recv().await {
+                opens += u64::from(decode(&record).expect("a whole record").kind() == EventKind::Open);
+            }
+            reader.await.expect("the reader ends without a panic");
+            opens
+        })
+    });
+    cgroup.run("i=0; while [ $i -lt 20000 ]; do read line < /etc/hostname; i=$((i+1)); done; true");
+    sensors.detach();
+    stopper.send(()).expect("the reader lives");
+    let opens = reader.join().expect("without a panic");
+    assert_eq!(sensors.losses().expect("readable"), []);
+    assert!((20_000..20_020).contains(&opens), "{opens} opens");
+}
+
+#[test]
+#[ignore = "root"]
 fn a_running_tree_is_followed_and_forgotten_whole() {
     let mut sensors = sensors();
     let cgroup = TestCgroup::new("running");
-    // Ids that no cgroup and no process has.
-    let (inner, pid) = (u64::MAX - 1, u32::MAX - 1);
+    // An id that no cgroup has, and a process that is there: this one.
+    let (inner, pid) = (u64::MAX - 1, std::process::id());
     sensors.watch_running(&[cgroup.id, inner]).expect("watched");
     sensors.follow_present(cgroup.id, pid, 7).expect("followed");
     sensors
         .follow_present(cgroup.id, pid, 8)
         .expect("who is followed already stays as it is");
-    let task = |sensors: &Sensors| {
+    let task = |sensors: &Sensors, pid: u32| {
         let tasks: HashMap<_, u32, TaskState> =
             HashMap::try_from(map(&sensors.ebpf, "TASKS").expect("a map")).expect("of this shape");
         tasks.get(&pid, 0).ok()
     };
+    let followed = task(&sensors, pid).expect("followed");
     assert_eq!(
-        task(&sensors).map(|task| (task.scope, task.start_ns)),
-        Some((cgroup.id, 7))
+        (followed.scope, followed.start_ns, followed.ns_pid),
+        (cgroup.id, 7, pid)
     );
+    let mut gone = Command::new("/bin/true").spawn().expect("a process");
+    gone.wait().expect("it ends");
+    sensors
+        .follow_present(cgroup.id, gone.id(), 7)
+        .expect("nobody is followed");
+    assert_eq!(task(&sensors, gone.id()), None);
     sensors.forget(cgroup.id).expect("forgotten");
-    assert_eq!(task(&sensors), None);
+    assert_eq!(task(&sensors, pid), None);
     assert_eq!(sensors.scope_state(cgroup.id).expect("readable"), None);
     let cgroups: HashMap<_, u64, u64> =
         HashMap::try_from(map(&sensors.ebpf, "CGROUPS").expect("a map")).expect("of this shape");

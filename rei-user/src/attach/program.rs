@@ -13,11 +13,14 @@ use tracing::Level;
 
 use super::lockdown;
 
-/// Lines of the verifier's log in a reason. With debug output on it is the tail, which says what was refused;
-/// otherwise the head is enough to recognise the case.
-const LOG_LINES_BRIEF: usize = 3;
+/// Lines of the verifier's log in a reason: the verdict stands at the end.
+const LOG_LINES_BRIEF: usize = 1;
 /// Lines of the verifier's log with debug output on.
 const LOG_LINES_DEBUG: usize = 60;
+/// How the lines begin that the verifier writes after its verdict.
+const STATISTICS: [&str; 3] = ["processed ", "verification time ", "stack depth "];
+/// errno of a refusal for lack of rights.
+const EPERM: i32 = 1;
 
 /// Keeps one program attached. Dropping it detaches.
 pub(super) enum Link {
@@ -104,34 +107,37 @@ fn refused(program: &Program, what: &str, error: ProgramError) -> anyhow::Error 
     }
 }
 
-/// The error, and for a refusal the usual cause.
+/// The error, and for a refusal the usual cause. (EACCES is the verifier's verdict on the program, not a matter of rights.)
 fn with_hint(error: &io::Error) -> String {
+    if error.raw_os_error() != Some(EPERM) {
+        return error.to_string();
+    }
     let mode = lockdown::mode();
-    match (error.kind(), mode.is_active()) {
-        (io::ErrorKind::PermissionDenied, true) => format!("{error} (the kernel is locked down: {mode})"),
-        (io::ErrorKind::PermissionDenied, false) => {
-            format!("{error} (missing capability, or a security module)")
-        }
-        _ => error.to_string(),
+    if mode.is_active() {
+        format!("{error} (the kernel is locked down: {mode})")
+    } else {
+        format!("{error} (missing capability, or a security module)")
     }
 }
 
-/// The part of the verifier's log that goes into a reason.
+/// The part of the verifier's log that goes into a reason: its end, without the statistics.
 fn excerpt(log: &str, debug: bool) -> String {
-    let lines: Vec<&str> = log
+    let mut lines: Vec<&str> = log
         .lines()
         .map(str::trim_end)
         .filter(|line| !line.is_empty())
         .collect();
-    if lines.is_empty() {
-        return String::new();
+    let statistics = |line: &&str| STATISTICS.iter().any(|start| line.starts_with(start));
+    while lines.last().is_some_and(statistics) {
+        lines.pop();
     }
-    if debug {
-        let tail = &lines[lines.len().saturating_sub(LOG_LINES_DEBUG)..];
-        return format!("\nverifier log, last lines:\n{}", tail.join("\n"));
+    let wanted = if debug { LOG_LINES_DEBUG } else { LOG_LINES_BRIEF };
+    let tail = &lines[lines.len().saturating_sub(wanted)..];
+    match (tail.is_empty(), debug) {
+        (true, _) => String::new(),
+        (false, true) => format!("\nverifier log, last lines:\n{}", tail.join("\n")),
+        (false, false) => format!("; verifier: {} (REI_DEBUG=debug shows more)", tail.join(" / ")),
     }
-    let head = &lines[..lines.len().min(LOG_LINES_BRIEF)];
-    format!("; verifier: {} (RUST_LOG=debug shows more)", head.join(" / "))
 }
 
 #[cfg(test)]
@@ -139,17 +145,28 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_excerpt_is_the_head_or_with_debug_the_tail() {
+    fn an_excerpt_is_the_verdict_or_with_debug_what_led_to_it() {
         let log: String = (0..100).map(|line| format!("line {line}\n")).collect();
+        let log = log + "invalid access\nverification time 20 usec\nprocessed 17 insns (limit 1000000)\n\n";
         assert_eq!(excerpt("", false), "");
+        assert_eq!(excerpt("processed 0 insns", true), "");
         assert_eq!(
             excerpt(&log, false),
-            "; verifier: line 0 / line 1 / line 2 (RUST_LOG=debug shows more)"
+            "; verifier: invalid access (REI_DEBUG=debug shows more)"
         );
         let tail = excerpt(&log, true);
         assert!(
-            tail.contains("line 40\n") && tail.ends_with("line 99") && !tail.contains("line 39\n"),
+            tail.contains("line 99\n") && tail.ends_with("invalid access") && !tail.contains("line 40\n"),
             "{tail}"
+        );
+    }
+
+    #[test]
+    fn only_a_lack_of_rights_is_called_one() {
+        assert!(with_hint(&io::Error::from_raw_os_error(EPERM)).contains('('));
+        assert_eq!(
+            with_hint(&io::Error::from_raw_os_error(13)),
+            "Permission denied (os error 13)"
         );
     }
 

@@ -1,5 +1,7 @@
 //! What is watched: the maps through which user space tells the kernel side.
 
+use std::fs;
+
 use anyhow::{Context, Result, bail};
 use aya::maps::{Array, HashMap, Map, MapData, MapError};
 use aya::{Ebpf, Pod};
@@ -77,12 +79,29 @@ impl Sensors {
     /// # Errors
     /// If the kernel refuses a map update.
     pub fn follow_present(&mut self, scope: u64, pid: u32, start_ns: u64) -> Result<()> {
+        let status = || fs::read_to_string(format!("/proc/{pid}/status"));
+        let ns_pid = status()
+            .ok()
+            .and_then(|status| innermost_pid(&status))
+            .unwrap_or(0);
         let mut tasks = self.hash_mut::<u32, TaskState>("TASKS")?;
-        match tasks.insert(pid, present(scope, start_ns), NO_EXIST) {
+        match tasks.insert(pid, present(scope, start_ns, ns_pid), NO_EXIST) {
+            Ok(()) => {}
             // The kernel side met the process first, and knows more.
-            Err(MapError::SyscallError(error)) if error.io_error.raw_os_error() == Some(EEXIST) => Ok(()),
-            other => other.with_context(|| format!("the kernel refuses to follow process {pid} (map TASKS)")),
+            Err(MapError::SyscallError(error)) if error.io_error.raw_os_error() == Some(EEXIST) => {
+                return Ok(());
+            }
+            Err(error) => {
+                return Err(error)
+                    .with_context(|| format!("the kernel refuses to follow process {pid} (map TASKS)"));
+            }
         }
+        // It may have ended between the caller's look and the insert: then no exit will ever take the entry away, and
+        // the next process of that number must not be taken for it.
+        if status().is_err() {
+            self.drop_keys::<u32, TaskState>("TASKS", &[pid])?;
+        }
+        Ok(())
     }
 
     /// Drops a scope: nothing of it is reported any more.
@@ -199,7 +218,7 @@ fn fresh_scope(entrypoint_ns: u64) -> ScopeState {
     }
 }
 
-fn present(scope: u64, start_ns: u64) -> TaskState {
+fn present(scope: u64, start_ns: u64, ns_pid: u32) -> TaskState {
     TaskState {
         scope,
         start_ns,
@@ -207,8 +226,19 @@ fn present(scope: u64, start_ns: u64) -> TaskState {
         phase: Phase::Workload as u8,
         state_flags: 0,
         task_flags: task_flag::PRESENT_AT_ATTACH,
-        ns_pid: 0,
+        ns_pid,
     }
+}
+
+/// The process id in the process's own namespace: the last one of the line `NSpid:` of `/proc/PID/status`.
+fn innermost_pid(status: &str) -> Option<u32> {
+    status
+        .lines()
+        .find_map(|line| line.strip_prefix("NSpid:"))?
+        .split_whitespace()
+        .last()?
+        .parse()
+        .ok()
 }
 
 #[cfg(test)]
@@ -233,9 +263,18 @@ mod tests {
     }
 
     #[test]
+    fn the_innermost_process_id_is_the_last_one() {
+        assert_eq!(
+            innermost_pid("Name:\tsh\nNSpid:\t4711\t12\t1\nNSsid:\t9\n"),
+            Some(1)
+        );
+        assert_eq!(innermost_pid("Name:\tsh\n"), None);
+    }
+
+    #[test]
     fn a_present_process_is_workload_and_marked() {
-        let task = present(5, 9);
-        assert_eq!((task.scope, task.start_ns), (5, 9));
+        let task = present(5, 9, 1);
+        assert_eq!((task.scope, task.start_ns, task.ns_pid), (5, 9, 1));
         assert_eq!(Phase::from_raw(task.phase), Some(Phase::Workload));
         assert_eq!(task.task_flags, task_flag::PRESENT_AT_ATTACH);
     }

@@ -72,7 +72,8 @@ impl Docker {
         }
     }
 
-    fn at(host: &str) -> Result<Self> {
+    /// The engine at `host`, written as in DOCKER_HOST.
+    pub(crate) fn at(host: &str) -> Result<Self> {
         match host.strip_prefix("unix://") {
             Some(socket) if socket.starts_with('/') => Ok(Self {
                 socket: PathBuf::from(socket),
@@ -121,6 +122,34 @@ impl Docker {
             bail!("{}", self.unreachable(format!("it answers {status} to /_ping")));
         }
         Ok(())
+    }
+
+    /// Where it listens.
+    #[must_use]
+    pub fn socket(&self) -> &Path {
+        &self.socket
+    }
+
+    /// The engine's version, in its own words.
+    ///
+    /// # Errors
+    /// If it does not answer, or answers something else.
+    pub async fn version(&self) -> Result<String> {
+        #[derive(Deserialize)]
+        #[serde(rename_all = "PascalCase")]
+        struct Answer {
+            version: String,
+        }
+        let (status, body) = http::ask(&self.socket, Method::GET, "/version", Some(PATIENCE)).await?;
+        if !status.is_success() {
+            bail!(
+                "the engine answers {status} when asked for its version: {}",
+                message(&body)
+            );
+        }
+        let answer: Answer = serde_json::from_slice(&body)
+            .context("the engine's answer about its version is not understood; is it Docker?")?;
+        Ok(answer.version)
     }
 
     fn unreachable(&self, why: impl std::fmt::Display) -> String {

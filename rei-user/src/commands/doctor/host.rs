@@ -1,7 +1,6 @@
-//! The host around the sensors: kernel, types, rights, cgroups, engines, and rei itself.
+//! The host around the sensors: kernel, types, rights, cgroups, and rei itself.
 
 use std::fs;
-use std::os::unix::net::UnixStream;
 use std::path::Path;
 
 use super::Finding;
@@ -12,10 +11,8 @@ use crate::cgroup;
 
 /// Oldest kernel that rei is made for: its maps need memory on demand in tracing programs, which came with 6.1.
 const KERNEL_MIN: (u32, u32) = (6, 1);
-/// Where Docker listens unless told otherwise.
-const DOCKER_SOCKET: &str = "/var/run/docker.sock";
 
-/// Every check of this file but the engine.
+/// Every check of this file.
 pub(super) fn findings() -> Vec<Finding> {
     let mut findings = vec![object(), kernel()];
     findings.extend(types());
@@ -186,31 +183,6 @@ fn has_v1(table: &str) -> bool {
     table.lines().any(|line| !line.starts_with("0::"))
 }
 
-/// Whether Docker answers. Plain commands can be observed without it.
-pub(super) fn docker() -> Finding {
-    docker_at(Path::new(DOCKER_SOCKET))
-}
-
-fn docker_at(socket: &Path) -> Finding {
-    const CHECK: &str = "docker";
-    let shown = socket.display();
-    if !socket.exists() {
-        return Finding::gap(
-            CHECK,
-            format!("no socket {shown}"),
-            "install and start Docker to observe containers; plain commands work without it",
-        );
-    }
-    match UnixStream::connect(socket) {
-        Ok(_) => Finding::ok(CHECK, format!("listens at {shown}")),
-        Err(error) => Finding::gap(
-            CHECK,
-            format!("{shown} does not answer: {error}"),
-            "start it (systemctl start docker)",
-        ),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::Status;
@@ -250,18 +222,5 @@ mod tests {
     fn a_hierarchy_with_a_number_is_v1() {
         assert!(has_v1("9:pids:/\n0::/\n"));
         assert!(!has_v1("0::/user.slice\n"));
-    }
-
-    #[test]
-    fn a_socket_that_is_not_there_or_dead_is_a_gap() {
-        let dir = tempfile::tempdir().expect("a directory");
-        let socket = dir.path().join("docker.sock");
-        assert_eq!(docker_at(&socket).status, Status::Gap);
-        let listener = std::os::unix::net::UnixListener::bind(&socket).expect("a socket");
-        assert_eq!(docker_at(&socket).status, Status::Ok);
-        drop(listener);
-        let dead = docker_at(&socket);
-        assert_eq!(dead.status, Status::Gap);
-        assert!(dead.found.contains("does not answer"), "{}", dead.found);
     }
 }

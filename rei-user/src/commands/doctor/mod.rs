@@ -1,5 +1,6 @@
 //! `rei doctor`: what this host allows, found out by trying, and the next step for each gap.
 
+mod docker;
 mod host;
 mod sensors;
 
@@ -75,7 +76,7 @@ impl Finding {
 pub(super) fn run(args: &DoctorArgs) -> Result<u8> {
     let mut findings = host::findings();
     findings.extend(sensors::findings());
-    findings.push(host::docker());
+    findings.push(docker::finding());
     let mut out = io::stdout().lock();
     let printed = if args.json {
         print_json(&mut out, &findings)

@@ -1,5 +1,7 @@
 //! Each sensor, really loaded and attached for a moment.
 
+use std::iter;
+
 use rei_ebpf_common::hooks::Sensor;
 
 use super::Finding;
@@ -23,10 +25,15 @@ pub(super) fn findings() -> Vec<Finding> {
         .map(|sensors| sensors.states().to_vec());
     match tried {
         Ok(states) => states.iter().map(of_state).collect(),
-        Err(error) => Sensor::ALL
-            .into_iter()
-            .map(|sensor| not_tried(sensor, &format!("{error:#}")))
-            .collect(),
+        Err(error) => {
+            // The whole reason once is enough for a person; the checks above have its next step.
+            let whys = iter::once(format!("{error:#}")).chain(iter::repeat("the same reason".to_owned()));
+            Sensor::ALL
+                .into_iter()
+                .zip(whys)
+                .map(|(sensor, why)| not_tried(sensor, &why))
+                .collect()
+        }
     }
 }
 
@@ -40,7 +47,7 @@ fn of_state(state: &SensorState) -> Finding {
         Some(gap) if REQUIRED.contains(&state.sensor) => Finding::fail(
             &check,
             gap,
-            "rei cannot record without this sensor: use a kernel that has it; `RUST_LOG=debug rei doctor` shows more",
+            "rei cannot record without this sensor: report the kernel version with what `REI_DEBUG=debug rei doctor` says",
         ),
         Some(gap) => Finding::gap(
             &check,
@@ -54,7 +61,7 @@ fn of_state(state: &SensorState) -> Finding {
 }
 
 fn not_tried(sensor: Sensor, why: &str) -> Finding {
-    let next = "do the next steps named above, then run `rei doctor` again";
+    let next = "follow the next steps above, then run `rei doctor` again";
     let found = format!("not tried: {why}");
     if REQUIRED.contains(&sensor) {
         Finding::fail(&check(sensor), found, next)

@@ -1,0 +1,169 @@
+//! What cargo's test runner prints → how many tests passed, failed and were left out, by suite.
+
+use std::collections::BTreeMap;
+
+/// Counts of tests.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Counts {
+    /// Ran and passed.
+    pub(crate) passed: u64,
+    /// Ran and failed.
+    pub(crate) failed: u64,
+    /// Left out because they are marked `ignore`.
+    pub(crate) ignored: u64,
+}
+
+impl Counts {
+    /// How many ran.
+    pub(crate) fn executed(self) -> u64 {
+        self.passed + self.failed
+    }
+
+    fn add(&mut self, other: Self) {
+        self.passed += other.passed;
+        self.failed += other.failed;
+        self.ignored += other.ignored;
+    }
+}
+
+/// The counts of one run of `cargo test`.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Tally {
+    suite: String,
+    suites: BTreeMap<String, Counts>,
+}
+
+impl Tally {
+    /// Takes in one line of output.
+    pub(crate) fn read(&mut self, line: &str) {
+        if let Some(binary) = line.trim_start().strip_prefix("Running ") {
+            binary_name(binary).unwrap_or("?").clone_into(&mut self.suite);
+        } else if let Some(library) = line.trim_start().strip_prefix("Doc-tests ") {
+            self.suite = format!("{DOC}{library}");
+        } else if let Some(counts) = line.strip_prefix("test result: ").and_then(counts) {
+            self.suites.entry(self.suite.clone()).or_default().add(counts);
+        }
+    }
+
+    /// All suites together.
+    pub(crate) fn total(&self) -> Counts {
+        self.sum(|_| true)
+    }
+
+    /// One suite; zeros if it did not run.
+    pub(crate) fn suite(&self, name: &str) -> Counts {
+        self.suites.get(name).copied().unwrap_or_default()
+    }
+
+    /// How many tests were left out. Examples in documentation do not count: `ignore` means something else there.
+    pub(crate) fn left_out(&self) -> u64 {
+        self.sum(|suite| !suite.starts_with(DOC)).ignored
+    }
+
+    fn sum(&self, wanted: impl Fn(&str) -> bool) -> Counts {
+        let mut total = Counts::default();
+        self.suites
+            .iter()
+            .filter(|(suite, _)| wanted(suite))
+            .for_each(|(_, counts)| total.add(*counts));
+        total
+    }
+}
+
+/// Before the name of a library whose documentation is tested.
+const DOC: &str = "documentation of ";
+
+/// `unittests src/lib.rs (target/release/deps/rei-0a1b)` → `rei`.
+fn binary_name(text: &str) -> Option<&str> {
+    let (_, path) = text.trim_end().trim_end_matches(')').rsplit_once('(')?;
+    let file = path.rsplit('/').next()?;
+    Some(file.rsplit_once('-').map_or(file, |(name, _)| name))
+}
+
+/// `ok. 3 passed; 0 failed; 1 ignored; 0 measured; ...` → the counts.
+fn counts(text: &str) -> Option<Counts> {
+    let (_, text) = text.split_once(". ")?;
+    let mut counts = Counts::default();
+    let mut seen = 0;
+    for part in text.split("; ") {
+        let Some((number, what)) = part.split_once(' ') else {
+            continue;
+        };
+        let Ok(number) = number.parse() else { continue };
+        match what {
+            "passed" => counts.passed = number,
+            "failed" => counts.failed = number,
+            "ignored" => counts.ignored = number,
+            _ => continue,
+        }
+        seen += 1;
+    }
+    (seen == 3).then_some(counts)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const OUTPUT: &str = "\
+     Running unittests src/lib.rs (target/release/deps/rei-0a1b2c)
+running 4 tests
+test a ... ok
+test result: FAILED. 2 passed; 1 failed; 1 ignored; 0 measured; 0 filtered out; finished in 0.01s
+     Running ../tests/live.rs (target/release/deps/live-77aa)
+test result: ok. 0 passed; 0 failed; 7 ignored; 0 measured; 2 filtered out; finished in 0.00s
+   Doc-tests rei
+test result: ok. 1 passed; 0 failed; 3 ignored; 0 measured; 0 filtered out; finished in 0.20s
+test result: ok, I would say
+";
+
+    fn tally() -> Tally {
+        let mut tally = Tally::default();
+        OUTPUT.lines().for_each(|line| tally.read(line));
+        tally
+    }
+
+    #[test]
+    fn counts_are_summed_over_suites() {
+        assert_eq!(
+            tally().total(),
+            Counts {
+                passed: 3,
+                failed: 1,
+                ignored: 11
+            }
+        );
+        assert_eq!(tally().total().executed(), 4);
+    }
+
+    #[test]
+    fn a_suite_is_found_by_the_name_of_its_binary() {
+        assert_eq!(
+            tally().suite("live"),
+            Counts {
+                ignored: 7,
+                ..Counts::default()
+            }
+        );
+        assert_eq!(
+            tally().suite("rei"),
+            Counts {
+                passed: 2,
+                failed: 1,
+                ignored: 1
+            }
+        );
+        assert_eq!(tally().suite("other"), Counts::default());
+    }
+
+    #[test]
+    fn examples_in_documentation_are_not_left_out() {
+        assert_eq!(tally().left_out(), 8);
+    }
+
+    #[test]
+    fn a_line_that_is_no_result_is_not_counted() {
+        assert_eq!(counts("ok. 3 passed"), None);
+        assert_eq!(counts("ok"), None);
+    }
+}
