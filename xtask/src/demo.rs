@@ -103,6 +103,8 @@ fn observe(deadline: Instant) -> Result<PathBuf> {
         "docker",
         "run",
         "--rm",
+        "--network",
+        "none",
         "-v",
         &mount,
         image::DEMO,
