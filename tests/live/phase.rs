@@ -123,7 +123,7 @@ fn the_chain_of_a_script() -> Result<()> {
     )?;
     layout.file(
         Path::new("entry.env"),
-        b"#!/usr/bin/env sh\ncat /data/one\n",
+        b"#!/usr/bin/env /bin/sh\ncat /data/one\n",
         0o755,
     )?;
     let image = layout.import()?;
