@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
-use crate::command::{cargo, display, program, run as run_command, target, work_dir};
+use crate::command::{cargo, program, run as run_command, target, work_dir};
 use crate::image;
 use crate::plan::Purpose;
 use crate::setup;
@@ -97,23 +97,23 @@ fn observe(deadline: Instant) -> Result<PathBuf> {
     }
     let mount = format!("{}:/data:ro", data.display());
     let mut rei = program(release_binary());
-    rei.args(["run", "--json", "-o"]).arg(&record);
+    rei.args(["run", "--allow-incomplete", "--json", "-o"])
+        .arg(&record);
     rei.args([
         "--",
         "docker",
         "run",
         "--rm",
+        "--network",
+        "none",
         "-v",
         &mount,
         image::DEMO,
         "/bin/step",
     ]);
     eprintln!();
-    let ended = run_command(&mut rei, deadline);
-    if !record.exists() {
-        ended?;
-        bail!("`{}` wrote no record", display(&rei));
-    }
+    // The container's last act ends well, and so must rei; whether the record is complete is shown below.
+    run_command(&mut rei, deadline)?;
     Ok(record)
 }
 
