@@ -20,6 +20,7 @@ use super::inspect::{Answer, Inspected};
 const DEFAULT_HOST: &str = "unix:///var/run/docker.sock";
 /// How long one question may take. A busy engine on a small machine needs seconds.
 const PATIENCE: Duration = Duration::from_secs(20);
+
 /// A Docker engine on this machine.
 #[derive(Clone, Debug)]
 pub struct Docker {
