@@ -1,8 +1,10 @@
 //! Rebuilds the kernel side when the linker changes.
-#![expect(clippy::print_stdout, reason = "cargo reads directives from stdout")]
 
-fn main() {
+use std::io::{self, Write};
+
+fn main() -> io::Result<()> {
     if let Ok(linker) = which::which("bpf-linker") {
-        println!("cargo:rerun-if-changed={}", linker.display());
+        writeln!(io::stdout(), "cargo:rerun-if-changed={}", linker.display())?;
     }
+    Ok(())
 }
