@@ -39,7 +39,11 @@ fn main() -> Result<()> {
     unsafe { env::set_var("RUSTC_BOOTSTRAP", "1") };
     let root = root_dir.to_str().context("the checkout's path must be UTF-8")?;
     aya_build::build_ebpf(
-        [Package { name: "rei-ebpf", root_dir: root, ..Package::default() }],
+        [Package {
+            name: "rei-ebpf",
+            root_dir: root,
+            ..Package::default()
+        }],
         Toolchain::Custom(&toolchain),
     )
     .context("building rei-ebpf failed; `cargo xtask setup` prepares the eBPF toolchain")?;
@@ -49,7 +53,9 @@ fn main() -> Result<()> {
 
 /// Leaves an empty object, so that everything that observes nothing can still be built and used.
 fn stub(out: &Path, why: &str) -> Result<()> {
-    println!("cargo:warning=rei is built without its eBPF object: {why}. `cargo xtask setup` installs what is missing.");
+    println!(
+        "cargo:warning=rei is built without its eBPF object: {why}. `cargo xtask setup` installs what is missing."
+    );
     println!("cargo:rustc-env=REI_EBPF_STATE=stub: {why}");
     fs::write(out.join("rei-ebpf"), []).context("writing the stub object")
 }
@@ -62,9 +68,16 @@ fn can_build_core(toolchain: &str) -> bool {
         .output();
     let Ok(output) = output else { return false };
     let sysroot = String::from_utf8_lossy(&output.stdout).trim().to_owned();
-    output.status.success() && Path::new(&sysroot).join("lib/rustlib/src/rust/library/core/Cargo.toml").exists()
+    output.status.success()
+        && Path::new(&sysroot)
+            .join("lib/rustlib/src/rust/library/core/Cargo.toml")
+            .exists()
 }
 
 fn runs(command: &mut Command) -> bool {
-    command.stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok_and(|status| status.success())
+    command
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status()
+        .is_ok_and(|status| status.success())
 }

@@ -256,6 +256,5 @@ pub mod task_flag {
     pub const LEFT_SCOPE: u16 = 1 << 1;
 }
 
-const _: () = assert!(size_of::<EventHeader>() == 96);
+const _: () = assert!(size_of::<EventHeader>() == 2 + 2 + 4 + 5 * 8 + 6 * 4 + 2 + 2 + 1 + 1 + 2 + 16);
 const _: () = assert!(align_of::<EventHeader>() == 8);
-const _: () = assert!(2 + 2 + 4 + 5 * 8 + 6 * 4 + 2 + 2 + 1 + 1 + 2 + 16 == 96);

@@ -26,8 +26,13 @@ pub enum Sensor {
 
 impl Sensor {
     /// Every sensor.
-    pub const ALL: [Sensor; 5] =
-        [Sensor::Scope, Sensor::Exec, Sensor::Syscalls, Sensor::SocketState, Sensor::CgroupAddress];
+    pub const ALL: [Sensor; 5] = [
+        Sensor::Scope,
+        Sensor::Exec,
+        Sensor::Syscalls,
+        Sensor::SocketState,
+        Sensor::CgroupAddress,
+    ];
 
     /// The name used in output.
     #[must_use]
@@ -71,9 +76,17 @@ pub const PROGRAMS: [Program; 13] = [
 ];
 
 const fn tracepoint(name: &'static str, sensor: Sensor) -> Program {
-    Program { name, attach: Attach::BtfTracepoint(name), sensor }
+    Program {
+        name,
+        attach: Attach::BtfTracepoint(name),
+        sensor,
+    }
 }
 
 const fn sock_addr(name: &'static str) -> Program {
-    Program { name, attach: Attach::CgroupSockAddr, sensor: Sensor::CgroupAddress }
+    Program {
+        name,
+        attach: Attach::CgroupSockAddr,
+        sensor: Sensor::CgroupAddress,
+    }
 }

@@ -15,9 +15,10 @@ pub struct ScopeState {
     pub lost: [u64; KIND_SLOTS],
     /// `boot_ns` of the entrypoint exec; 0 before it.
     pub entrypoint_ns: u64,
-    /// Processes of the scope that are alive and followed.
+    /// Processes of the scope that are alive and followed; those that were there before rei are not counted.
     pub processes: u64,
-    /// 1 for each native system call that returned in this scope.
+    /// 1 for each native system call that returned in this scope, the runtime's preparations and `ENOSYS` apart. The
+    /// last slot stands for every number beyond the table (x32).
     pub native: [u8; SYSCALL_SLOTS],
     /// 1 for each 32-bit system call that returned in this scope.
     pub compat: [u8; SYSCALL_SLOTS],
@@ -55,7 +56,7 @@ pub struct TaskState {
     pub scope: u64,
     /// Start of the process, `CLOCK_BOOTTIME` in nanoseconds; 0 where user space did not know it.
     pub start_ns: u64,
-    /// Root directory entry (kernel pointer, only ever compared) when the runtime placed the process; 0 = none.
+    /// Root directory entry (kernel pointer, only ever compared) of the runtime that placed the process; 0 = none.
     pub placed_root: u64,
     /// A [`crate::header::Phase`].
     pub phase: u8,
@@ -63,8 +64,8 @@ pub struct TaskState {
     pub state_flags: u8,
     /// Bits of [`crate::header::task_flag`].
     pub task_flags: u16,
-    /// Zero.
-    pub reserved: u32,
+    /// Process id in the process's own pid namespace; 0 where user space did not know it.
+    pub ns_pid: u32,
 }
 
 /// Bits of [`TaskState::state_flags`].

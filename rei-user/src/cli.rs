@@ -1,1 +1,278 @@
-//! To be written.
+//! The command line: arguments and their shapes only, no input or output.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, Parser, Subcommand};
+
+use crate::attach::RING_BYTES_DEFAULT;
+
+/// Exit code of `rei run` when it could not do its work.
+pub const EXIT_RUN_FAILED: u8 = 125;
+/// Exit code of every other command when it could not do its work.
+pub const EXIT_FAILED: u8 = 2;
+/// Exit code of `rei run` when the record is incomplete.
+pub const EXIT_RUN_INCOMPLETE: u8 = 103;
+/// Exit code of every other command when the record is incomplete.
+pub const EXIT_INCOMPLETE: u8 = 3;
+
+/// What was asked for.
+#[derive(Debug, Parser)]
+#[command(
+    name = "rei",
+    version,
+    about = "A flight recorder and auditor for containers.",
+    max_term_width = 100
+)]
+pub struct Cli {
+    /// Which command.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Run a command and observe it from its first instruction to its end
+    #[command(after_help = RUN_HELP)]
+    Run(RunArgs),
+    /// Observe containers that already run, until they end, Ctrl-C, or --for
+    #[command(after_help = ATTACH_HELP)]
+    Attach(AttachArgs),
+    /// Say what this host allows, and the next step for each gap
+    Doctor(DoctorArgs),
+    /// Enter a cgroup, then become the command
+    #[command(name = "__stage", hide = true)]
+    Stage(StageArgs),
+}
+
+const RUN_HELP: &str = "\
+`docker run ...` is recognised: the container that it creates is observed. Anything else runs in a
+fresh cgroup. stdin, stdout, stderr, terminal and signals belong to the command.
+
+Exit codes: the command's own; 103 if the record is incomplete; 125 if rei could not do its work;
+126 if the command cannot be executed; 127 if it is not found.
+
+Examples:
+  rei run -- docker run --rm alpine ls /
+  rei run --json -o events.jsonl -- ./build.sh";
+
+const ATTACH_HELP: &str = "\
+A target is a container's name or id, a process id, or the directory of a cgroup v2.
+What happened before rei came is not in the record: it is always incomplete.
+
+Exit codes: 3 (incomplete); 0 with --allow-incomplete; 2 if rei could not do its work.";
+
+/// `rei run`
+#[derive(Debug, Args)]
+pub struct RunArgs {
+    /// Write events as JSON lines to the file given with -o
+    #[arg(long, requires = "output")]
+    pub json: bool,
+    /// File for the JSON lines; made before anything starts
+    #[arg(short, long, value_name = "FILE", requires = "json")]
+    pub output: Option<PathBuf>,
+    /// Options shared with the other recording commands.
+    #[command(flatten)]
+    pub recording: RecordingArgs,
+    /// The command and its arguments, after `--`
+    #[arg(last = true, required = true, value_name = "CMD")]
+    pub command: Vec<OsString>,
+}
+
+/// `rei attach`
+#[derive(Debug, Args)]
+pub struct AttachArgs {
+    /// Write events as JSON lines, to stdout unless -o is given
+    #[arg(long)]
+    pub json: bool,
+    /// File for the JSON lines; `ATTACHED` is printed to stdout once the kernel side is armed
+    #[arg(short, long, value_name = "FILE", requires = "json")]
+    pub output: Option<PathBuf>,
+    /// End after this time (`500ms`, `3s`, `2m`, `1h`)
+    #[arg(long = "for", value_name = "TIME", value_parser = parse_duration)]
+    pub duration: Option<Duration>,
+    /// Options shared with the other recording commands.
+    #[command(flatten)]
+    pub recording: RecordingArgs,
+    /// Container name or id, process id, or cgroup directory
+    #[arg(required = true, value_name = "TARGET")]
+    pub targets: Vec<OsString>,
+}
+
+/// What `rei run` and `rei attach` share.
+#[derive(Debug, Args)]
+pub struct RecordingArgs {
+    /// Size of the kernel's event buffer: a power of two, a multiple of the page size
+    #[arg(long, value_name = "N", default_value_t = RING_BYTES_DEFAULT, value_parser = parse_ring_bytes)]
+    pub ring_bytes: u32,
+    /// Do not let an incomplete record change the exit code
+    #[arg(long)]
+    pub allow_incomplete: bool,
+    /// Test aid: leave the event buffer unread for this many milliseconds
+    #[arg(long, value_name = "MS", hide = true)]
+    pub stall_reader: Option<u64>,
+}
+
+/// `rei doctor`
+#[derive(Debug, Args)]
+pub struct DoctorArgs {
+    /// Write JSON to stdout
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `rei __stage`
+#[derive(Debug, Args)]
+pub struct StageArgs {
+    /// The cgroup's directory
+    pub cgroup: PathBuf,
+    /// The command and its arguments
+    #[arg(last = true, required = true)]
+    pub command: Vec<OsString>,
+}
+
+impl Command {
+    /// Exit code of this command when it could not do its work.
+    #[must_use]
+    pub fn failure_code(&self) -> u8 {
+        match self {
+            Command::Run(_) | Command::Stage(_) => EXIT_RUN_FAILED,
+            Command::Attach(_) | Command::Doctor(_) => EXIT_FAILED,
+        }
+    }
+}
+
+/// Exit code for arguments that could not be understood: that of the command that was probably meant.
+#[must_use]
+pub fn usage_failure_code(arguments: &[OsString]) -> u8 {
+    match arguments.get(1) {
+        Some(word) if word == "run" || word == "__stage" => EXIT_RUN_FAILED,
+        _ => EXIT_FAILED,
+    }
+}
+
+fn parse_ring_bytes(text: &str) -> Result<u32, String> {
+    let page_size = rustix::param::page_size();
+    let bytes: u32 = text
+        .parse()
+        .map_err(|_| "not a number of bytes below 2^32".to_owned())?;
+    if !bytes.is_power_of_two() {
+        return Err(format!(
+            "not a power of two; {} is the next one",
+            bytes.saturating_add(1).next_power_of_two()
+        ));
+    }
+    if (bytes as usize) < page_size {
+        return Err(format!("not a multiple of the page size, {page_size}"));
+    }
+    Ok(bytes)
+}
+
+fn parse_duration(text: &str) -> Result<Duration, String> {
+    let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let (number, unit) = text.split_at(digits);
+    let number: u64 = number
+        .parse()
+        .map_err(|_| "not a time; write it like 500ms, 3s, 2m or 1h".to_owned())?;
+    let millis = match unit {
+        "ms" => 1,
+        "s" => 1_000,
+        "m" => 60_000,
+        "h" => 3_600_000,
+        _ => return Err("no unit; write it like 500ms, 3s, 2m or 1h".to_owned()),
+    };
+    number
+        .checked_mul(millis)
+        .map(Duration::from_millis)
+        .ok_or_else(|| "too long".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    fn parse(words: &[&str]) -> Result<Cli, clap::Error> {
+        Cli::try_parse_from(words)
+    }
+
+    #[test]
+    fn definition_is_sound() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn run_takes_everything_after_the_dashes() {
+        let cli = parse(&[
+            "rei",
+            "run",
+            "--allow-incomplete",
+            "--",
+            "ls",
+            "--json",
+            "-o",
+            "--",
+        ])
+        .unwrap();
+        let Command::Run(run) = cli.command else {
+            panic!("not run")
+        };
+        assert_eq!(run.command, ["ls", "--json", "-o", "--"]);
+        assert!(run.recording.allow_incomplete && !run.json);
+        assert_eq!(run.recording.ring_bytes, RING_BYTES_DEFAULT);
+    }
+
+    #[test]
+    fn run_wants_dashes_a_command_and_a_file_for_json() {
+        for words in [
+            &["rei", "run"][..],
+            &["rei", "run", "ls"],
+            &["rei", "run", "--"],
+            &["rei", "run", "--json", "--", "ls"],
+            &["rei", "run", "-o", "x", "--", "ls"],
+            &["rei", "run", "--nope", "--", "ls"],
+        ] {
+            assert!(parse(words).is_err(), "{words:?}");
+        }
+    }
+
+    #[test]
+    fn ring_sizes() {
+        assert_eq!(parse_ring_bytes("65536"), Ok(65536));
+        for bad in ["0", "1", "1024", "65537", "-1", "4294967296", "64k", ""] {
+            assert!(parse_ring_bytes(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn durations() {
+        assert_eq!(parse_duration("3s"), Ok(Duration::from_secs(3)));
+        assert_eq!(parse_duration("250ms"), Ok(Duration::from_millis(250)));
+        assert_eq!(parse_duration("2m"), Ok(Duration::from_secs(120)));
+        for bad in [
+            "",
+            "3",
+            "s",
+            "3d",
+            "-1s",
+            "99999999999999999999s",
+            "18446744073709551615h",
+        ] {
+            assert!(parse_duration(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn usage_failures_follow_the_command() {
+        let words = |words: &[&str]| words.iter().map(OsString::from).collect::<Vec<_>>();
+        assert_eq!(
+            usage_failure_code(&words(&["rei", "run", "--nope"])),
+            EXIT_RUN_FAILED
+        );
+        assert_eq!(usage_failure_code(&words(&["rei", "attach"])), EXIT_FAILED);
+        assert_eq!(usage_failure_code(&words(&["rei"])), EXIT_FAILED);
+    }
+}

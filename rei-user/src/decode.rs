@@ -100,7 +100,10 @@ impl Event {
     /// The bytes of the part `tag`, or `None` if the record has none.
     #[must_use]
     pub fn part(&self, tag: PartTag) -> Option<&Bytes> {
-        self.parts.iter().find(|part| part.tag == tag).map(|part| &part.bytes)
+        self.parts
+            .iter()
+            .find(|part| part.tag == tag)
+            .map(|part| &part.bytes)
     }
 
     /// Whether any bit of `mask` (see [`rei_ebpf_common::header::missing`]) is set.
@@ -121,7 +124,11 @@ impl Event {
 /// Joins NUL-ended components, leaf first, to a path, root first.
 fn join_components(leaf_first: &[u8]) -> Vec<u8> {
     let mut path = Vec::with_capacity(leaf_first.len() + 1);
-    for component in leaf_first.split(|byte| *byte == 0).filter(|component| !component.is_empty()).rev() {
+    for component in leaf_first
+        .split(|byte| *byte == 0)
+        .filter(|component| !component.is_empty())
+        .rev()
+    {
         path.push(b'/');
         path.extend_from_slice(component);
     }
@@ -166,9 +173,15 @@ impl fmt::Display for Malformed {
         match self {
             Malformed::Short(needed) => write!(out, "record ends early: {needed} bytes needed"),
             Malformed::Version(version) => {
-                write!(out, "record layout version {version}, this program reads {ABI_VERSION}")
+                write!(
+                    out,
+                    "record layout version {version}, this program reads {ABI_VERSION}"
+                )
             }
-            Malformed::Length(length) => write!(out, "header says {length} bytes, which is not the record's length"),
+            Malformed::Length(length) => write!(
+                out,
+                "header says {length} bytes, which is not the record's length"
+            ),
             Malformed::Kind(kind) => write!(out, "unknown event kind {kind}"),
             Malformed::Hook(hook) => write!(out, "unknown hook {hook}"),
             Malformed::Phase(phase) => write!(out, "unknown phase {phase}"),
@@ -185,7 +198,10 @@ impl std::error::Error for Malformed {}
 /// # Errors
 /// [`Undecodable`] with the bytes, if they are not one whole record of a known kind.
 pub fn decode(bytes: &Bytes) -> Result<Event, Undecodable> {
-    parse(bytes).map_err(|why| Undecodable { why, bytes: bytes.clone() })
+    parse(bytes).map_err(|why| Undecodable {
+        why,
+        bytes: bytes.clone(),
+    })
 }
 
 fn parse(bytes: &Bytes) -> Result<Event, Malformed> {
@@ -202,7 +218,13 @@ fn parse(bytes: &Bytes) -> Result<Event, Malformed> {
     let kind = EventKind::from_raw(header.kind).ok_or(Malformed::Kind(header.kind))?;
     let body = read_body(kind, &mut reader)?;
     let parts = read_parts(&mut reader)?;
-    Ok(Event { header, phase, hook, body, parts })
+    Ok(Event {
+        header,
+        phase,
+        hook,
+        body,
+        parts,
+    })
 }
 
 fn read_header(from: &mut Reader<'_>) -> Result<EventHeader, Malformed> {
@@ -274,7 +296,10 @@ fn read_body(kind: EventKind, from: &mut Reader<'_>) -> Result<Body, Malformed> 
             child_pid: from.u32()?,
             child_ns_pid: from.u32()?,
         }),
-        EventKind::Exit => Body::Exit(ExitBody { status: from.u32()?, reserved: from.u32()? }),
+        EventKind::Exit => Body::Exit(ExitBody {
+            status: from.u32()?,
+            reserved: from.u32()?,
+        }),
         EventKind::CgroupMade => Body::CgroupMade(read_cgroup(from)?),
         EventKind::CgroupRemoved => Body::CgroupRemoved(read_cgroup(from)?),
         EventKind::TaskMoved => Body::TaskMoved(TaskMovedBody {
@@ -319,7 +344,12 @@ fn read_connect(from: &mut Reader<'_>) -> Result<ConnectBody, Malformed> {
 }
 
 fn read_cgroup(from: &mut Reader<'_>) -> Result<CgroupBody, Malformed> {
-    Ok(CgroupBody { cgroup: from.u64()?, parent: from.u64()?, flags: from.u32()?, level: from.u32()? })
+    Ok(CgroupBody {
+        cgroup: from.u64()?,
+        parent: from.u64()?,
+        flags: from.u32()?,
+        level: from.u32()?,
+    })
 }
 
 /// Parts follow each other at multiples of 8 until the record ends.
@@ -349,7 +379,10 @@ struct Reader<'a> {
 impl Reader<'_> {
     fn array<const N: usize>(&mut self) -> Result<[u8; N], Malformed> {
         let end = self.at.saturating_add(N);
-        let read = self.bytes.get(self.at..end).and_then(|slice| <[u8; N]>::try_from(slice).ok());
+        let read = self
+            .bytes
+            .get(self.at..end)
+            .and_then(|slice| <[u8; N]>::try_from(slice).ok());
         let array = read.ok_or(Malformed::Short(end))?;
         self.at = end;
         Ok(array)
@@ -398,3 +431,8 @@ impl Reader<'_> {
         self.array().map(i64::from_ne_bytes)
     }
 }
+
+#[cfg(test)]
+pub(crate) mod record;
+#[cfg(test)]
+mod tests;

@@ -4,11 +4,12 @@
 //! event goes one way, and each room hands it on as a type that only that room can make:
 //!
 //! [`attach`] loads the kernel side → [`ring`] copies records out → [`decode`] makes events of bytes → [`enrich`]
-//! adds path, origin, program and ancestry → [`report`] writes JSON lines and the summary.
+//! adds path, origin, program and ancestry → [`report`] writes JSON lines and the summary. [`recorder`] is the thread
+//! that walks an event from `decode` to `report`, once [`identity`] has settled whose container it belongs to.
 //!
 //! Beside the corridor, used by it and never using it: [`btf`] (offsets of the running kernel), [`engine`] (what a
 //! container engine knows), [`cgroup`] (the cgroup v2 tree), [`coverage`] (which routes no live sensor sees),
-//! [`quote`] (untrusted bytes made harmless for a terminal).
+//! [`output`] (whole lines or nothing), [`quote`] (untrusted bytes made harmless for a terminal).
 #![deny(unsafe_code)]
 
 pub mod attach;
@@ -20,6 +21,10 @@ pub mod coverage;
 pub mod decode;
 pub mod engine;
 pub mod enrich;
+pub mod identity;
+pub mod output;
 pub mod quote;
+pub mod recorder;
 pub mod report;
 pub mod ring;
+mod sys;

@@ -1,1 +1,46 @@
-//! One file per subcommand: wires rooms, prints.
+//! One file per subcommand: wires rooms, prints. What they share: [`observation`] and [`signals`].
+
+use std::fmt;
+use std::io::{self, Write};
+
+use anyhow::{Context, Result};
+use tokio::runtime::{Builder, Runtime};
+
+use crate::cli::Command;
+
+mod attach;
+mod container;
+mod doctor;
+mod observation;
+mod plain;
+mod run;
+mod signals;
+mod stage;
+mod target;
+mod terminal;
+
+/// Runs a command and gives its exit code.
+///
+/// # Errors
+/// If the command could not do its work; [`Command::failure_code`] is the exit code then.
+pub fn run_command(command: Command) -> Result<u8> {
+    match command {
+        Command::Run(args) => run::run(args),
+        Command::Attach(args) => attach::run(args),
+        Command::Doctor(args) => doctor::run(&args),
+        Command::Stage(args) => Ok(stage::run(&args)),
+    }
+}
+
+/// One line to the person at the terminal. A closed stderr leaves nobody to tell.
+fn say(line: impl fmt::Display) {
+    let _ = writeln!(io::stderr(), "rei: {line}");
+}
+
+/// One thread is enough: the reader copies bytes, everything else waits.
+fn runtime() -> Result<Runtime> {
+    Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .context("the system gives no event loop")
+}

@@ -1,0 +1,378 @@
+//! The recorder: one plain thread that takes every record through the corridor.
+//!
+//! Takes records from the reader and instructions from the command that observes. For each record: decode → sequence
+//! check → settle whose it is → enrich → report. Gives notices about scopes, and the report's summary at the end.
+//! It owns its state alone: no lock anywhere.
+
+use std::collections::VecDeque;
+use std::io;
+use std::thread::{self, JoinHandle};
+
+use bytes::Bytes;
+use tokio::runtime::Handle;
+use tokio::sync::mpsc;
+
+use crate::attach::Loss;
+use crate::coverage::RouteGap;
+use crate::decode::{self, Body, Event};
+use crate::engine::ContainerFacts;
+use crate::enrich::Enricher;
+use crate::identity::{Identity, Settled};
+use crate::report::{CommandExit, End, ExitCodes, Reason, Report, Sequence, Summary};
+
+/// Instructions that wait for the recorder. They are few: losses every 100 ms, facts per container.
+pub const INSTRUCTIONS: usize = 256;
+/// Notices that wait for the observing command; more wait inside the recorder.
+pub const NOTICES: usize = 1024;
+/// Records that are taken at once, between two looks at the instructions.
+const BATCH: usize = 256;
+
+/// What the observing command tells the recorder.
+pub enum Instruction {
+    /// A scope is ours; with its container, if it is one.
+    Own {
+        /// The scope.
+        scope: u64,
+        /// The container that it belongs to.
+        container: Option<Container>,
+    },
+    /// The awaited container is this one.
+    Expect(Container),
+    /// The cgroup of a scope is at this path.
+    Named {
+        /// The scope.
+        scope: u64,
+        /// Path below the cgroup v2 root.
+        path: String,
+    },
+    /// A process was there before rei.
+    Present {
+        /// Its scope.
+        scope: u64,
+        /// The process.
+        pid: u32,
+        /// Its start, 0 if unknown.
+        start_ns: u64,
+        /// The program that it runs.
+        program: Option<Vec<u8>>,
+    },
+    /// Losses so far.
+    Losses(Vec<Loss>),
+    /// Something makes the record incomplete.
+    Reason(Reason),
+    /// Nothing comes any more: close the report.
+    End(Closing),
+}
+
+/// What is known when nothing comes any more.
+#[derive(Clone, Debug)]
+pub struct Closing {
+    /// How the command ended; `None` if there was none or it still runs.
+    pub command: Option<CommandExit>,
+    /// rei's own exit code.
+    pub exit_codes: ExitCodes,
+    /// Routes that were used and that no live sensor covers.
+    pub gaps: Vec<RouteGap>,
+}
+
+/// A container as the observing command knows it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Container {
+    /// Who it is.
+    pub facts: ContainerFacts,
+    /// Its cgroup's path below the cgroup v2 root, where it is known beforehand.
+    pub cgroup_path: Option<String>,
+    /// How the facts were learned: `engine` or `cgroup`.
+    pub source: &'static str,
+}
+
+/// What the recorder tells the observing command.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Notice {
+    /// A scope is ours; its cgroup is at this path below the cgroup v2 root.
+    Ours {
+        /// The scope.
+        scope: u64,
+        /// Path below the cgroup v2 root.
+        path: String,
+    },
+    /// A scope is another container's and can be forgotten.
+    Foreign {
+        /// The scope.
+        scope: u64,
+    },
+    /// The path of this scope's cgroup is wanted.
+    Unnamed {
+        /// The scope.
+        scope: u64,
+    },
+    /// The cgroup of this scope of ours is gone.
+    Gone {
+        /// The scope.
+        scope: u64,
+    },
+    /// Every record that the reader gave has been taken.
+    Drained,
+}
+
+/// What is left when the recorder has ended.
+pub struct Outcome {
+    /// The summary; `None` if the recorder was never told to end.
+    pub summary: Option<Summary>,
+    /// The first error of the report.
+    pub failure: Option<io::Error>,
+}
+
+/// The three channels that lead to and from the recorder.
+pub struct Wires {
+    /// Records from the reader; closed when there are no more.
+    pub records: mpsc::Receiver<Bytes>,
+    /// Instructions from the observing command.
+    pub instructions: mpsc::Receiver<Instruction>,
+    /// Notices to the observing command.
+    pub notices: mpsc::Sender<Notice>,
+}
+
+/// Starts the recorder's thread. The report must have begun.
+///
+/// # Errors
+/// If the system gives no thread.
+pub fn spawn(
+    report: Report,
+    enricher: Enricher,
+    identity: Identity,
+    wires: Wires,
+    runtime: Handle,
+) -> io::Result<JoinHandle<Outcome>> {
+    let recorder = Recorder {
+        report,
+        enricher,
+        identity,
+        sequence: Sequence::default(),
+        container: None,
+        settled: Vec::new(),
+        unsent: VecDeque::new(),
+        notices: wires.notices,
+        failure: None,
+    };
+    thread::Builder::new()
+        .name("rei-recorder".to_owned())
+        .spawn(move || runtime.block_on(recorder.run(wires.records, wires.instructions)))
+}
+
+struct Recorder {
+    report: Report,
+    enricher: Enricher,
+    identity: Identity,
+    sequence: Sequence,
+    /// The awaited container, once it is known.
+    container: Option<Container>,
+    /// Reused between events.
+    settled: Vec<Settled>,
+    /// Notices that found the channel full: the recorder never waits for its reader's other half.
+    unsent: VecDeque<Notice>,
+    notices: mpsc::Sender<Notice>,
+    failure: Option<io::Error>,
+}
+
+impl Recorder {
+    async fn run(
+        mut self,
+        mut records: mpsc::Receiver<Bytes>,
+        mut instructions: mpsc::Receiver<Instruction>,
+    ) -> Outcome {
+        let mut batch = Vec::with_capacity(BATCH);
+        loop {
+            tokio::select! {
+                biased;
+                instruction = instructions.recv() => match instruction {
+                    Some(Instruction::End(closing)) => return self.end(closing),
+                    Some(instruction) => self.obey(instruction),
+                    None => break,
+                },
+                count = records.recv_many(&mut batch, BATCH) => {
+                    if count == 0 {
+                        break;
+                    }
+                    batch.drain(..).for_each(|record| self.record(&record));
+                    if records.is_empty() {
+                        let flushed = self.report.flush();
+                        self.note(flushed);
+                    }
+                }
+            }
+            self.send_notices();
+        }
+        self.drained(instructions).await
+    }
+
+    /// Every record was taken: what is asked for from here on ends the run.
+    async fn drained(mut self, mut instructions: mpsc::Receiver<Instruction>) -> Outcome {
+        self.unsent.push_back(Notice::Drained);
+        while let Some(notice) = self.unsent.pop_front() {
+            // Nobody listening means that the observing command failed; its instructions end as well then.
+            let _ = self.notices.send(notice).await;
+        }
+        while let Some(instruction) = instructions.recv().await {
+            match instruction {
+                Instruction::End(closing) => return self.end(closing),
+                instruction => self.obey(instruction),
+            }
+        }
+        Outcome {
+            summary: None,
+            failure: self.failure,
+        }
+    }
+
+    fn end(mut self, closing: Closing) -> Outcome {
+        let undecided = self.identity.undecided_events();
+        if undecided > 0 {
+            self.report.reason(unidentified(undecided));
+        }
+        let Closing {
+            command,
+            exit_codes,
+            gaps,
+        } = closing;
+        let end = End {
+            command,
+            exit_codes,
+            gaps,
+            sequence: self.sequence,
+        };
+        match self.report.finish(end) {
+            Ok(summary) => Outcome {
+                summary: Some(summary),
+                failure: self.failure,
+            },
+            Err(error) => Outcome {
+                summary: None,
+                failure: self.failure.or(Some(error)),
+            },
+        }
+    }
+
+    fn obey(&mut self, instruction: Instruction) {
+        match instruction {
+            Instruction::Own { scope, container } => {
+                self.identity.own(scope);
+                if let Some(container) = container {
+                    let path = container.cgroup_path.clone().unwrap_or_default();
+                    self.meet(scope, &path, &container);
+                }
+            }
+            Instruction::Expect(container) => {
+                let id = container.facts.id.clone();
+                self.container = Some(container);
+                let mut settled = std::mem::take(&mut self.settled);
+                self.identity.expect(&id, &mut settled);
+                self.settle(settled);
+            }
+            Instruction::Named { scope, path } => {
+                let mut settled = std::mem::take(&mut self.settled);
+                self.identity.named(scope, &path, &mut settled);
+                self.settle(settled);
+            }
+            Instruction::Present {
+                scope,
+                pid,
+                start_ns,
+                program,
+            } => {
+                self.enricher.process_present(scope, pid, start_ns, program);
+            }
+            Instruction::Losses(losses) => {
+                let written = self.report.losses(&losses);
+                self.note(written);
+            }
+            Instruction::Reason(reason) => self.report.reason(reason),
+            // Both callers took it out before.
+            Instruction::End(_) => {}
+        }
+    }
+
+    fn record(&mut self, record: &Bytes) {
+        match decode::decode(record) {
+            Ok(event) => {
+                self.sequence.observe(event.header());
+                let mut settled = std::mem::take(&mut self.settled);
+                self.identity.take(event, &mut settled);
+                self.settle(settled);
+            }
+            Err(undecodable) => {
+                let written = self.report.undecodable(&undecodable);
+                self.note(written);
+            }
+        }
+    }
+
+    fn settle(&mut self, mut settled: Vec<Settled>) {
+        for outcome in settled.drain(..) {
+            match outcome {
+                Settled::Event(event) => self.event(*event),
+                Settled::Ours { scope, path, dropped } => {
+                    if let Some(container) = self.container.clone() {
+                        self.meet(scope, &path, &container);
+                    }
+                    if dropped > 0 {
+                        self.report.reason(unidentified(dropped));
+                    }
+                    self.unsent.push_back(Notice::Ours { scope, path });
+                }
+                Settled::Foreign { scope } => self.unsent.push_back(Notice::Foreign { scope }),
+                Settled::Unnamed { scope } => self.unsent.push_back(Notice::Unnamed { scope }),
+            }
+        }
+        self.settled = settled;
+    }
+
+    fn meet(&mut self, scope: u64, path: &str, container: &Container) {
+        self.enricher.container_known(scope, container.facts.clone());
+        let written = self
+            .report
+            .container(scope, &container.facts, path, container.source);
+        self.note(written);
+    }
+
+    fn event(&mut self, event: Event) {
+        let scope = event.header().scope;
+        if let Body::CgroupRemoved(body) = event.body()
+            && body.cgroup == scope
+        {
+            self.unsent.push_back(Notice::Gone { scope });
+        }
+        let enriched = self.enricher.take(event);
+        let written = self.report.event(&enriched);
+        self.note(written);
+    }
+
+    fn note(&mut self, written: io::Result<()>) {
+        if let Err(error) = written {
+            self.failure.get_or_insert(error);
+        }
+    }
+
+    fn send_notices(&mut self) {
+        while let Some(notice) = self.unsent.pop_front() {
+            match self.notices.try_send(notice) {
+                Ok(()) => {}
+                Err(mpsc::error::TrySendError::Full(notice)) => {
+                    self.unsent.push_front(notice);
+                    return;
+                }
+                Err(mpsc::error::TrySendError::Closed(_)) => return,
+            }
+        }
+    }
+}
+
+/// Events that may be ours and are not in the record.
+fn unidentified(count: u64) -> Reason {
+    Reason::Other {
+        kind: "unidentified",
+        text: format!("{count} event(s) of a container that could not be told from others in time"),
+        next_step: "run again with less going on: start no other containers meanwhile, pull the image before"
+            .to_owned(),
+    }
+}

@@ -1,0 +1,287 @@
+//! An event as a JSON line: docs/events.md says what each field means.
+
+use rei_ebpf_common::connect::ConnectBody;
+use rei_ebpf_common::evidence;
+use rei_ebpf_common::exec::ExecBody;
+use rei_ebpf_common::file::file_flag;
+use rei_ebpf_common::header::{Phase, missing, task_flag};
+use rei_ebpf_common::part::{PartTag, TEXT_BYTES_MAX};
+use rei_ebpf_common::scope::{CgroupBody, cgroup_flag, moved};
+
+use crate::decode::{Body, Event};
+use crate::enrich::{
+    Access, Act, Attempted, Contact, Enriched, Errno, Executed, File, Opened, Outcome, file_system_name,
+    protocol_name, socket_type_name,
+};
+use crate::report::line::Line;
+
+/// `S_IFMT`, `S_IFCHR`, `S_IFBLK`: include/uapi/linux/stat.h.
+const TYPE_MASK: u32 = 0o170_000;
+const DEVICE_TYPES: [u32; 2] = [0o020_000, 0o060_000];
+
+/// The line of one event.
+pub(super) fn line(enriched: &Enriched) -> Vec<u8> {
+    let mut line = Line::of_type("event");
+    common(&mut line, enriched);
+    match enriched.act() {
+        Act::Open(opened) => open(&mut line, opened),
+        Act::Contact(contacted) => {
+            if let Body::Connect(body) | Body::Send(body) = enriched.event().body() {
+                contact(&mut line, contacted, body);
+            }
+        }
+        Act::Exec(executed) => {
+            if let Body::Exec(body) = enriched.event().body() {
+                exec(&mut line, enriched, executed, body);
+            }
+        }
+        Act::ExecAttempt(attempted) => attempt(&mut line, enriched.event(), attempted),
+        Act::Life => life(&mut line, enriched.event()),
+    }
+    line.end()
+}
+
+/// The name of a phase.
+pub(super) const fn phase_name(phase: Phase) -> &'static str {
+    match phase {
+        Phase::Runtime => "runtime",
+        Phase::Workload => "workload",
+        Phase::Operator => "operator",
+        Phase::Outside => "outside",
+    }
+}
+
+fn common(line: &mut Line, enriched: &Enriched) {
+    let event = enriched.event();
+    let header = event.header();
+    line.text("kind", event.kind().name());
+    line.number("boot_ns", header.boot_ns);
+    line.number("cpu", header.cpu);
+    line.number("stream", header.stream);
+    line.number("seq", header.seq);
+    line.number("scope", header.scope);
+    line.number("cgroup", header.cgroup);
+    line.optional_text("container", enriched.container());
+    line.number("pid", header.pid);
+    line.number("tid", header.tid);
+    line.number("ns_pid", header.ns_pid);
+    line.number("start_ns", header.start_ns);
+    line.number("uid", header.uid);
+    line.number("gid", header.gid);
+    line.bytes(
+        "comm",
+        header.comm.split(|byte| *byte == 0).next().unwrap_or_default(),
+    );
+    line.optional_bytes("program", enriched.program());
+    line.text("phase", phase_name(event.phase()));
+    line.flag(
+        "present_at_attach",
+        header.task_flags & task_flag::PRESENT_AT_ATTACH != 0,
+    );
+    line.flag("left_scope", header.task_flags & task_flag::LEFT_SCOPE != 0);
+    line.text("hook", event.hook().name());
+    line.text("confidence", enriched.confidence().name());
+    line.text("outcome", &enriched.outcome().to_string());
+    gaps(line, enriched);
+}
+
+/// Names of the fields that were cut or could not be read.
+fn gaps(line: &mut Line, enriched: &Enriched) {
+    const CUT: [(u32, &str); 3] = [
+        (missing::PATH_CUT, "path"),
+        (missing::ARGV_CUT, "argv"),
+        (missing::ENV_CUT, "env_names"),
+    ];
+    const UNREADABLE: [(u32, &str); 9] = [
+        (missing::PATH_UNREADABLE, "path"),
+        (missing::TEXT_ENTRY, "text_entry"),
+        (missing::TEXT_EXIT, "text_exit"),
+        (missing::ARGV_UNREADABLE, "argv"),
+        (missing::ENV_UNREADABLE, "env_names"),
+        (missing::OBJECT, "object"),
+        (missing::ADDRESS, "address"),
+        (missing::BASE, "base"),
+        (missing::HOW, "how"),
+    ];
+    let event = enriched.event();
+    let named = |table: &'static [(u32, &'static str)]| {
+        table
+            .iter()
+            .filter(|(bit, _)| event.is_missing(*bit))
+            .map(|(_, name)| *name)
+    };
+    let mut cut: Vec<&str> = named(&CUT).collect();
+    // The kernel refuses a text of PATH_MAX bytes; what the record holds of it is its beginning.
+    let is_too_long = enriched.outcome() == Outcome::Failed(Errno::ENAMETOOLONG);
+    let is_full = |tag| {
+        event
+            .part(tag)
+            .is_some_and(|text| text.len() + 1 >= TEXT_BYTES_MAX)
+    };
+    if is_too_long && (is_full(PartTag::TextEntry) || is_full(PartTag::TextExit)) {
+        cut.push("requested");
+    }
+    let unreadable: Vec<&str> = named(&UNREADABLE).collect();
+    for (key, names) in [("cut", cut), ("unreadable", unreadable)] {
+        if !names.is_empty() {
+            line.texts(key, names);
+        }
+    }
+}
+
+fn open(line: &mut Line, opened: &Opened) {
+    line.optional_bytes("path", opened.path.as_deref());
+    line.texts("access", opened.access.iter().map(Access::name));
+    requested(line, opened.text.best(), opened.path.as_deref());
+    if opened.lexical {
+        lexical(line, opened.text.differing_entry());
+    }
+    file(line, opened.file.as_ref());
+}
+
+fn attempt(line: &mut Line, event: &Event, attempted: &Attempted) {
+    line.optional_bytes("path", attempted.path.as_deref());
+    requested(line, attempted.text.best(), attempted.path.as_deref());
+    if attempted.lexical {
+        lexical(line, attempted.text.differing_entry());
+    }
+    if let Body::ExecAttempt(body) = event.body() {
+        line.flag("check", body.evidence & evidence::EXEC_CHECK != 0);
+    }
+    file(line, attempted.file.as_ref());
+}
+
+fn lexical(line: &mut Line, differing_entry: Option<&[u8]>) {
+    line.boolean("lexical", true);
+    if let Some(entry) = differing_entry {
+        line.bytes("requested_entry", entry);
+    }
+}
+
+/// What was asked for, where that is not the path.
+fn requested(line: &mut Line, requested: Option<&[u8]>, path: Option<&[u8]>) {
+    if let Some(text) = requested.filter(|text| Some(*text) != path) {
+        line.bytes("requested", text);
+    }
+}
+
+fn file(line: &mut Line, file: Option<&File>) {
+    let Some(file) = file else { return };
+    let facts = file.facts();
+    line.text("origin", &file.origin().to_string());
+    match file_system_name(facts.magic) {
+        Some(name) => line.text("fs", name),
+        None => line.text("fs", &format!("{:#x}", facts.magic)),
+    }
+    line.text("dev", &device(facts.dev));
+    line.number("ino", facts.ino);
+    line.text("mode", &format!("{:o}", facts.mode));
+    if DEVICE_TYPES.contains(&(facts.mode & TYPE_MASK)) {
+        line.text("rdev", &device(facts.rdev));
+    }
+    if file.is(file_flag::OVERLAY_KNOWN) {
+        line.text(
+            "overlay",
+            if file.is(file_flag::OVERLAY_UPPER) {
+                "upper"
+            } else {
+                "lower"
+            },
+        );
+    }
+    line.flag("deleted", file.is(file_flag::DELETED));
+    line.flag("detached", file.is(file_flag::DETACHED));
+    line.flag("foreign_mount_namespace", file.is(file_flag::FOREIGN_NS));
+    line.flag("disconnected", file.is(file_flag::DISCONNECTED));
+}
+
+/// The kernel's encoding of a device: major << 20 | minor.
+fn device(number: u32) -> String {
+    format!("{}:{}", number >> 20, number & 0xf_ffff)
+}
+
+fn contact(line: &mut Line, contact: &Contact, body: &ConnectBody) {
+    match contact.family_name() {
+        Some(name) => line.text("family", name),
+        None => line.text("family", &contact.family.to_string()),
+    }
+    // Without the socket neither type nor protocol is known.
+    if body.socket_type != 0 {
+        named(
+            line,
+            "socket_type",
+            socket_type_name(body.socket_type),
+            body.socket_type,
+        );
+        named(line, "protocol", protocol_name(body.protocol), body.protocol);
+    }
+    line.optional_bytes("address", contact.address.as_deref());
+    line.optional_text("source", contact.source_name());
+    file(line, contact.file.as_ref());
+}
+
+fn named(line: &mut Line, key: &str, name: Option<&str>, number: u16) {
+    match name {
+        Some(name) => line.text(key, name),
+        None => line.text(key, &number.to_string()),
+    }
+}
+
+fn exec(line: &mut Line, enriched: &Enriched, executed: &Executed, body: &ExecBody) {
+    let path = executed.file.as_ref().and_then(File::path);
+    line.optional_bytes("path", path);
+    line.byte_strings("argv", &enriched.argv());
+    line.number("argc", body.argc);
+    line.byte_strings("env_names", &enriched.env_names());
+    requested(line, executed.requested.as_deref(), path);
+    if body.evidence & evidence::SCRIPT != 0 {
+        line.optional_bytes("script", executed.script.as_deref());
+        line.optional_bytes("interpreter", executed.interpreter.as_deref());
+    }
+    if let Some(chain) = executed.chain {
+        line.text("chain", chain.name());
+    }
+    line.number("parent_pid", body.parent_pid);
+    line.number("parent_start_ns", body.parent_start_ns);
+    line.number("euid", body.euid);
+    line.number("egid", body.egid);
+    line.number("mnt_ns", body.mnt_ns);
+    line.number("pid_ns", body.pid_ns);
+    file(line, executed.file.as_ref());
+}
+
+fn life(line: &mut Line, event: &Event) {
+    match event.body() {
+        Body::Fork(fork) => {
+            line.number("child_pid", fork.child_pid);
+            line.number("child_start_ns", fork.child_start_ns);
+            line.number("child_ns_pid", fork.child_ns_pid);
+            line.number("child_cgroup", fork.child_cgroup);
+        }
+        Body::Exit(exit) => match exit.status & 0x7f {
+            0 => line.number("code", exit.status >> 8 & 0xff),
+            signal => line.number("signal", signal),
+        },
+        Body::CgroupMade(body) | Body::CgroupRemoved(body) => cgroup(line, event, body),
+        Body::TaskMoved(body) => {
+            let what = match body.what {
+                moved::PLACED => Some("placed"),
+                moved::WITHIN => Some("within"),
+                moved::LEFT => Some("left"),
+                moved::RETURNED => Some("returned"),
+                _ => None,
+            };
+            line.optional_text("what", what);
+            line.number("to_cgroup", body.to_cgroup);
+            line.number("mover_pid", body.mover_pid);
+        }
+        Body::Open(_) | Body::Connect(_) | Body::Send(_) | Body::Exec(_) | Body::ExecAttempt(_) => {}
+    }
+}
+
+fn cgroup(line: &mut Line, event: &Event, body: &CgroupBody) {
+    line.optional_bytes("path", event.part(PartTag::CgroupPath).map(AsRef::as_ref));
+    line.number("id", body.cgroup);
+    line.number("parent", body.parent);
+    line.boolean("new_scope", body.flags & cgroup_flag::NEW_SCOPE != 0);
+}

@@ -1,0 +1,427 @@
+//! Enriched events → JSON lines and the summary.
+//!
+//! Takes what the recorder learns, in order. Writes a line for each (docs/events.md), counts it in bounded memory,
+//! and says at the end whether the record is complete, and if not, why not and what to do.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::io::{self, Write};
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::process::ExitStatusExt as _;
+use std::process::ExitStatus;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use rei_ebpf_common::header::EventKind;
+
+use crate::attach::{Loss, LossCause, SensorState};
+use crate::coverage::{Route, RouteGap};
+use crate::decode::Undecodable;
+use crate::engine::ContainerFacts;
+use crate::enrich::Enriched;
+
+pub use self::reason::Reason;
+pub use self::sequence::Sequence;
+pub use self::summary::Summary;
+
+use self::account::Account;
+use self::doubt::Doubts;
+use self::line::Line;
+
+mod account;
+mod doubt;
+mod event;
+mod line;
+mod reason;
+mod sequence;
+mod summary;
+mod tally;
+
+/// Most containers that the summary names.
+const CONTAINERS_NAMED_MAX: usize = 3;
+/// Most reasons that are kept from outside; each is given once.
+const OUTSIDE_REASONS_MAX: usize = 32;
+
+/// What no record of rei covers, whatever the sensors: said in every record.
+const NEVER_COVERED: [&str; 6] = [
+    "metadata probes (stat, access, readlink, getxattr, inotify)",
+    "values of environment variables",
+    "what comes in by stdin",
+    "System V and POSIX IPC",
+    "uname and the like",
+    "the clock and timing",
+];
+
+/// What is known when a recording begins.
+#[derive(Clone, Debug)]
+pub struct RunStart {
+    /// The command, or the targets of an attach.
+    pub command: Vec<OsString>,
+    /// `plain`, `docker`, `attach`.
+    pub target: &'static str,
+    /// Which sensors are live.
+    pub sensors: Vec<SensorState>,
+}
+
+/// How the command ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CommandExit {
+    /// With this code.
+    Code(i32),
+    /// By this signal.
+    Signal(i32),
+}
+
+impl CommandExit {
+    /// From what `wait` says; `None` if the process has not ended.
+    #[must_use]
+    pub fn of(status: ExitStatus) -> Option<Self> {
+        status
+            .code()
+            .map(CommandExit::Code)
+            .or_else(|| status.signal().map(CommandExit::Signal))
+    }
+}
+
+/// rei's own exit code, once completeness is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ExitCodes {
+    /// If the record is complete.
+    pub complete: u8,
+    /// If it is not.
+    pub incomplete: u8,
+}
+
+/// What is known when a recording ends.
+#[derive(Clone, Debug)]
+pub struct End {
+    /// How the command ended; `None` if there was none or it still runs.
+    pub command: Option<CommandExit>,
+    /// rei's own exit code.
+    pub exit_codes: ExitCodes,
+    /// Of all scopes: what [`crate::coverage::gaps`] found.
+    pub gaps: Vec<RouteGap>,
+    /// What observed every decoded record.
+    pub sequence: Sequence,
+}
+
+/// Writes lines, counts, and sums up. Memory is bounded, whatever the container does.
+pub struct Report {
+    json: Option<Box<dyn Write + Send>>,
+    command: Vec<OsString>,
+    target: &'static str,
+    containers: Vec<String>,
+    containers_unnamed: u64,
+    counts: BTreeMap<EventKind, u64>,
+    account: Account,
+    doubts: Doubts,
+    losses: BTreeMap<(u32, Option<EventKind>, LossCause), u64>,
+    undecodable: u64,
+    undecodable_first: String,
+    outside_reasons: Vec<Reason>,
+}
+
+impl Report {
+    /// A report that writes JSON lines to `json`, if there is one: one whole line per write, so `json` should collect
+    /// them.
+    #[must_use]
+    pub fn new(json: Option<Box<dyn Write + Send>>) -> Self {
+        Report {
+            json,
+            command: Vec::new(),
+            target: "",
+            containers: Vec::new(),
+            containers_unnamed: 0,
+            counts: BTreeMap::new(),
+            account: Account::new(),
+            doubts: Doubts::default(),
+            losses: BTreeMap::new(),
+            undecodable: 0,
+            undecodable_first: String::new(),
+            outside_reasons: Vec::new(),
+        }
+    }
+
+    /// The first line. It is flushed, so that a full disk is known before anything starts.
+    ///
+    /// # Errors
+    /// If the JSON lines cannot be written.
+    pub fn begin(&mut self, start: &RunStart) -> io::Result<()> {
+        self.command.clone_from(&start.command);
+        self.target = start.target;
+        let mut line = Line::of_type("run");
+        line.text("version", env!("CARGO_PKG_VERSION"));
+        let command: Vec<&[u8]> = start.command.iter().map(|word| word.as_bytes()).collect();
+        line.byte_strings("command", &command);
+        line.text("target", start.target);
+        line.number("started_unix_ns", unix_ns());
+        line.optional_text("boot_id", boot_id().as_deref());
+        line.bytes("kernel", rustix::system::uname().release().to_bytes());
+        line.objects("sensors", &start.sensors, |object, state| {
+            object.text("name", state.sensor.name());
+            object.boolean("live", state.gap.is_none());
+            if let Some(reason) = &state.gap {
+                object.text("reason", reason);
+            }
+        });
+        line.texts("never_covered", NEVER_COVERED);
+        self.write(line)?;
+        self.flush()
+    }
+
+    /// A container whose scope is observed. `source` says how the facts were learned: `engine` or `cgroup`.
+    ///
+    /// # Errors
+    /// If the JSON lines cannot be written.
+    pub fn container(
+        &mut self,
+        scope: u64,
+        facts: &ContainerFacts,
+        cgroup_path: &str,
+        source: &str,
+    ) -> io::Result<()> {
+        if self.containers.len() < CONTAINERS_NAMED_MAX {
+            self.containers.push(summary::container_words(facts));
+        } else {
+            self.containers_unnamed += 1;
+        }
+        let mut line = Line::of_type("container");
+        line.number("scope", scope);
+        line.optional_text("id", Some(facts.id.as_str()).filter(|id| !id.is_empty()));
+        line.optional_text("name", facts.name.as_deref());
+        line.optional_text("image", facts.image.as_deref());
+        line.optional_text("image_id", facts.image_id.as_deref());
+        line.text("cgroup_path", cgroup_path);
+        line.text("source", source);
+        self.write(line)
+    }
+
+    /// An event of an observed scope.
+    ///
+    /// # Errors
+    /// If the JSON lines cannot be written.
+    pub fn event(&mut self, event: &Enriched) -> io::Result<()> {
+        *self.counts.entry(event.event().kind()).or_default() += 1;
+        self.account.add(event);
+        self.doubts.add(event);
+        match &mut self.json {
+            Some(json) => json.write_all(&event::line(event)),
+            None => Ok(()),
+        }
+    }
+
+    /// All losses so far, as the counters stand. Writes a `loss` line for each counter that moved.
+    ///
+    /// # Errors
+    /// If the JSON lines cannot be written.
+    pub fn losses(&mut self, all_so_far: &[Loss]) -> io::Result<()> {
+        for loss in all_so_far {
+            let before = self.losses.entry((loss.cpu, loss.kind, loss.cause)).or_default();
+            let moved = loss.count.saturating_sub(*before);
+            if moved == 0 {
+                continue;
+            }
+            *before = loss.count;
+            let mut line = Line::of_type("loss");
+            line.optional_text("kind", loss.kind.map(EventKind::name));
+            line.number("cpu", loss.cpu);
+            line.text("cause", cause_name(loss.cause));
+            line.number("count", moved);
+            self.write(line)?;
+        }
+        Ok(())
+    }
+
+    /// A record that could not be decoded: its bytes are kept.
+    ///
+    /// # Errors
+    /// If the JSON lines cannot be written.
+    pub fn undecodable(&mut self, bad: &Undecodable) -> io::Result<()> {
+        if self.undecodable == 0 {
+            self.undecodable_first = bad.why.to_string();
+        }
+        self.undecodable += 1;
+        let mut line = Line::of_type("undecodable");
+        line.text("why", &bad.why.to_string());
+        line.base64("bytes_b64", &bad.bytes);
+        self.write(line)
+    }
+
+    /// A reason for incompleteness that was found outside. The same one twice is one.
+    pub fn reason(&mut self, reason: Reason) {
+        if self.outside_reasons.len() < OUTSIDE_REASONS_MAX && !self.outside_reasons.contains(&reason) {
+            self.outside_reasons.push(reason);
+        }
+    }
+
+    /// Writes what is buffered.
+    ///
+    /// # Errors
+    /// If the JSON lines cannot be written.
+    pub fn flush(&mut self) -> io::Result<()> {
+        self.json.as_mut().map_or(Ok(()), Write::flush)
+    }
+
+    /// The summary as things stand; `finish` gives it too, unless the last line cannot be written.
+    #[must_use]
+    pub fn summary(&self, end: &End) -> Summary {
+        Summary::new(self, end, self.reasons(end))
+    }
+
+    /// The last line, and the summary.
+    ///
+    /// # Errors
+    /// If the JSON lines cannot be written.
+    pub fn finish(mut self, end: End) -> io::Result<Summary> {
+        let summary = self.summary(&end);
+        let mut line = Line::of_type("end");
+        match end.command {
+            Some(CommandExit::Code(code)) => line.object("command_exit", |exit| exit.number("code", code)),
+            Some(CommandExit::Signal(signal)) => {
+                line.object("command_exit", |exit| exit.number("signal", signal))
+            }
+            None => line.null("command_exit"),
+        }
+        line.number("exit_code", summary.exit_code());
+        line.text(
+            "completeness",
+            if summary.is_complete() {
+                "complete"
+            } else {
+                "incomplete"
+            },
+        );
+        line.objects("reasons", summary.reasons(), |object, reason| {
+            object.text("kind", reason.kind());
+            object.text("text", &reason.text());
+            if let Some(count) = reason.count() {
+                object.number("count", count);
+            }
+            object.text("next_step", &reason.next_step());
+        });
+        line.object("counts", |object| {
+            for (kind, count) in &self.counts {
+                object.number(kind.name(), *count);
+            }
+        });
+        line.number("lost", self.losses.values().sum::<u64>());
+        let names: Vec<String> = names_of(&end.gaps);
+        line.texts("syscalls_without_sensor", names.iter().map(String::as_str));
+        line.number("ended_unix_ns", unix_ns());
+        self.write(line)?;
+        self.flush()?;
+        Ok(summary)
+    }
+
+    fn write(&mut self, line: Line) -> io::Result<()> {
+        self.json
+            .as_mut()
+            .map_or(Ok(()), |json| json.write_all(&line.end()))
+    }
+
+    /// Every reason, the gravest first.
+    fn reasons(&self, end: &End) -> Vec<Reason> {
+        let mut reasons = self.outside_reasons.clone();
+        reasons.extend(
+            [LossCause::RingFull, LossCause::MapFull, LossCause::Nested]
+                .into_iter()
+                .filter_map(|cause| self.lost(cause)),
+        );
+        reasons.extend(self.sequence_gap(&end.sequence));
+        if self.undecodable > 0 {
+            reasons.push(Reason::Undecodable {
+                count: self.undecodable,
+                first: self.undecodable_first.clone(),
+            });
+        }
+        reasons.extend(self.doubts.reasons());
+        reasons.extend(uncovered(&end.gaps));
+        reasons
+    }
+
+    fn lost(&self, cause: LossCause) -> Option<Reason> {
+        let mut by_kind: BTreeMap<&str, u64> = BTreeMap::new();
+        for ((_, kind, _), count) in self.losses.iter().filter(|((_, _, of), _)| *of == cause) {
+            *by_kind
+                .entry(kind.map_or("kind unknown", EventKind::name))
+                .or_default() += count;
+        }
+        let count: u64 = by_kind.values().sum();
+        let kinds: Vec<String> = by_kind
+            .iter()
+            .map(|(kind, count)| format!("{count} {kind}"))
+            .collect();
+        let text = format!("{} ({})", cause_words(cause), kinds.join(", "));
+        (count > 0).then_some(Reason::Lost { count, text })
+    }
+
+    /// Numbers that never came, beyond what the counters and the undecodable records account for.
+    fn sequence_gap(&self, sequence: &Sequence) -> Option<Reason> {
+        let mut unexplained = 0;
+        for (cpu, missing) in sequence.missing() {
+            let of_cpu = self
+                .losses
+                .iter()
+                .filter(|((on, _, cause), _)| *on == u32::from(cpu) && *cause == LossCause::RingFull);
+            unexplained += missing.saturating_sub(of_cpu.map(|(_, count)| count).sum());
+        }
+        let count = unexplained.saturating_sub(self.undecodable);
+        (count > 0).then_some(Reason::SequenceGap { count })
+    }
+}
+
+/// One reason for each kind of route.
+fn uncovered(gaps: &[RouteGap]) -> Vec<Reason> {
+    let mut by_route: BTreeMap<(Route, Option<&'static str>), Vec<RouteGap>> = BTreeMap::new();
+    for gap in gaps {
+        by_route
+            .entry((gap.route, gap.sensor.map(|sensor| sensor.name())))
+            .or_default()
+            .push(gap.clone());
+    }
+    let reason = |((route, sensor), gaps): ((Route, Option<&'static str>), Vec<RouteGap>)| {
+        Reason::RouteWithoutSensor {
+            route,
+            syscalls: names_of(&gaps),
+            sensor,
+        }
+    };
+    by_route.into_iter().map(reason).collect()
+}
+
+fn names_of(gaps: &[RouteGap]) -> Vec<String> {
+    let mut names: Vec<String> = gaps.iter().map(RouteGap::name).collect();
+    names.sort_unstable();
+    names.dedup();
+    names
+}
+
+const fn cause_name(cause: LossCause) -> &'static str {
+    match cause {
+        LossCause::RingFull => "ring_full",
+        LossCause::MapFull => "map_full",
+        LossCause::Nested => "nested",
+    }
+}
+
+const fn cause_words(cause: LossCause) -> &'static str {
+    match cause {
+        LossCause::RingFull => "the event buffer was full",
+        LossCause::MapFull => "a table of the kernel side was full",
+        LossCause::Nested => "the kernel skipped a sensor that was already running",
+    }
+}
+
+fn boot_id() -> Option<String> {
+    std::fs::read_to_string("/proc/sys/kernel/random/boot_id")
+        .ok()
+        .map(|id| id.trim().to_owned())
+}
+
+/// Wall clock, for people and file names; never the time of an event.
+fn unix_ns() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests;
