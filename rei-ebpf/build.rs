@@ -1,7 +1,10 @@
 //! Rebuilds the kernel side when the linker changes.
 
-fn main() {
+use std::io::{self, Write};
+
+fn main() -> io::Result<()> {
     if let Ok(linker) = which::which("bpf-linker") {
-        println!("cargo:rerun-if-changed={}", linker.display());
+        writeln!(io::stdout(), "cargo:rerun-if-changed={}", linker.display())?;
     }
+    Ok(())
 }

@@ -3,6 +3,8 @@
 //! Each needs root, Docker and the loaded kernel side, is marked `#[ignore = "root"]`, and fails rather than skips
 //! where it cannot run: `cargo xtask test` runs them. One holds the machine at a time ([`host`]).
 
+#[path = "live/answer.rs"]
+mod answer;
 #[path = "live/completeness.rs"]
 mod completeness;
 #[path = "live/crash.rs"]

@@ -127,6 +127,10 @@ pub mod missing {
     pub const BASE: u32 = 1 << 10;
     /// The struct `open_how` of `openat2` could not be read.
     pub const HOW: u32 = 1 << 11;
+    /// The argument text is longer than `PATH_MAX` and cut there (the kernel refuses such a text).
+    pub const TEXT_CUT: u32 = 1 << 12;
+    /// Directories were renamed while the path was read, again and again: the components may be of different moments.
+    pub const PATH_RACED: u32 = 1 << 13;
 }
 
 /// Where in the kernel the evidence was taken. The numbers are the wire format.
@@ -212,7 +216,9 @@ pub struct EventHeader {
     pub kind: u16,
     /// Bytes of the whole record, this header included.
     pub len_bytes: u32,
-    /// Counts every record of this CPU and stream from 1, lost ones included: a gap is a loss.
+    /// Counts every record of this CPU's task stream from 1, lost ones included: a gap is a loss. 0 in the socket
+    /// stream, whose programs can be preempted and therefore cannot number without doubt; its losses are counted all
+    /// the same.
     pub seq: u64,
     /// `CLOCK_BOOTTIME` in nanoseconds, taken when the record was written.
     pub boot_ns: u64,

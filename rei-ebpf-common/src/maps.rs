@@ -22,17 +22,31 @@ pub struct ScopeState {
     pub native: [u8; SYSCALL_SLOTS],
     /// 1 for each 32-bit system call that returned in this scope.
     pub compat: [u8; SYSCALL_SLOTS],
-    /// Bits of [`socket_kind`] for each address family that a socket was made of.
-    pub families: [u8; FAMILY_SLOTS],
+    /// For each address family: 1 at the place of each of [`socket_kind`]'s bits that a socket was made of. A byte each,
+    /// so that two threads on two CPUs cannot undo each other.
+    pub sockets: [[u8; SOCKET_KINDS]; FAMILY_SLOTS],
 }
 
-/// Bits in [`ScopeState::families`].
+impl ScopeState {
+    /// Bits of [`socket_kind`]: what sockets of `family` were made.
+    #[must_use]
+    pub fn socket_kinds(&self, family: usize) -> u8 {
+        let Some(places) = self.sockets.get(family) else { return 0 };
+        let bits = places.iter().enumerate().filter(|(_, made)| **made != 0);
+        bits.fold(0, |kinds, (place, _)| kinds | 1 << place)
+    }
+}
+
+/// Places per family in [`ScopeState::sockets`]; the last is never used.
+pub const SOCKET_KINDS: usize = 4;
+
+/// Bits of [`ScopeState::socket_kinds`].
 pub mod socket_kind {
-    /// `SOCK_STREAM`
+    /// `SOCK_STREAM` of the family's usual protocol (TCP, MPTCP).
     pub const STREAM: u8 = 1 << 0;
-    /// `SOCK_DGRAM`
+    /// `SOCK_DGRAM` of the family's usual protocol (UDP, UDP-Lite).
     pub const DGRAM: u8 = 1 << 1;
-    /// Any other type: raw, packet, seqpacket.
+    /// Any other type or protocol: raw, packet, seqpacket, ICMP, SCTP.
     pub const OTHER: u8 = 1 << 2;
 }
 
@@ -93,7 +107,7 @@ pub struct Control {
 /// Bytes per element of the map `WATCHED`, one per process id: 1 if the process is followed.
 pub const WATCHED_CHUNK: usize = 4096;
 
-const _: () = assert!(size_of::<ScopeState>() == KIND_SLOTS * 8 + 16 + 2 * SYSCALL_SLOTS + FAMILY_SLOTS);
+const _: () = assert!(size_of::<ScopeState>() == KIND_SLOTS * 8 + 16 + 2 * SYSCALL_SLOTS + SOCKET_KINDS * FAMILY_SLOTS);
 const _: () = assert!(size_of::<CpuStats>() == (STREAMS + 2 * KIND_SLOTS) * 8);
 const _: () = assert!(size_of::<TaskState>() == 32);
 const _: () = assert!(size_of::<Control>() == 72);

@@ -27,6 +27,8 @@ pub enum Class {
     DupTo,
     /// `close_range(first, last, flags)`: changes the descriptor table.
     CloseRange,
+    /// `recvmsg(fd, message, flags)`, `recvmmsg`: may bring descriptors of other processes.
+    Recvmsg,
     /// Nothing but the bitmap.
     Other,
 }
@@ -47,6 +49,7 @@ pub const fn native_class(number: u32) -> Class {
         3 => Class::Close,
         33 | 292 => Class::DupTo,
         436 => Class::CloseRange,
+        47 | 299 => Class::Recvmsg,
         _ => Class::Other,
     }
 }
@@ -67,6 +70,7 @@ pub const fn compat_class(number: u32) -> Class {
         6 => Class::Close,
         63 | 330 => Class::DupTo,
         436 => Class::CloseRange,
+        337 | 372 | 417 => Class::Recvmsg,
         _ => Class::Other,
     }
 }

@@ -179,7 +179,9 @@ fn try_exit(context: &BtfTracePointContext) -> Option<()> {
     match request.class {
         Class::Connect => connect::exit(task, &followed, &request, call.as_deref(), result),
         Class::Execve | Class::Execveat => exec::exit(task, &followed, &request, call.as_deref(), result),
-        Class::Close | Class::DupTo | Class::CloseRange => call.as_deref().map(table::exit),
+        Class::Close | Class::DupTo | Class::CloseRange => call
+            .as_deref()
+            .map(|call| table::exit(call, request.class, result)),
         Class::Socket | Class::Other => Some(()),
         _ => open::exit(task, &followed, &request, call.as_deref(), result),
     };

@@ -172,7 +172,7 @@ pub(crate) fn contested(task: Typed, call: Option<&Call>, fd: i32) -> u32 {
     let contested = match call {
         Some(call) if call.table_shared == 0 && table::shared(task) == 0 => false,
         Some(call) => table::is_contested(task, fd, call.entry_ns),
-        None => table::shared(task) != 0,
+        None => true,
     };
     if contested { evidence::CONTESTED } else { 0 }
 }

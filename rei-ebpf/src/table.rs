@@ -15,6 +15,9 @@ use crate::scope;
 /// Number of marks; 1 MiB of them.
 pub(crate) const SLOTS: u32 = 65_536;
 
+/// `EBADF`, include/uapi/asm-generic/errno-base.h.
+const EBADF: i64 = 9;
+
 /// Stands for "any descriptor": `close_range` changes many at once.
 const ANY_FD: i32 = i32::MAX;
 
@@ -61,14 +64,18 @@ pub(crate) fn enter(task: Typed, call: &mut Call, class: Class, arguments: [u64;
     }
 }
 
-/// It has ended.
+/// It has ended with `result`. A call that failed has changed nothing; only `close` lets go of the descriptor even if
+/// it reports an error, unless there was none.
 #[inline(always)]
-pub(crate) fn exit(call: &Call) {
+pub(crate) fn exit(call: &Call, class: Class, result: i64) {
     if call.slot_table == 0 {
         return;
     }
+    let has_changed = result >= 0 || (matches!(class, Class::Close) && result != -EBADF);
     if let Some(slot) = slot(call.slot_table, call.slot_fd) {
-        slot.last_ns = kernel::boot_ns();
+        if has_changed {
+            slot.last_ns = kernel::boot_ns();
+        }
         scope::add(&mut slot.changing, u64::MAX);
     }
 }

@@ -30,10 +30,17 @@ enum Sink {
 
 /// Tells whether an [`Output`] failed.
 pub struct OutputHealth {
+    name: String,
     failures: mpsc::Receiver<io::Error>,
 }
 
 impl OutputHealth {
+    /// Where the lines go, for messages.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
     /// The first failure, if there was one.
     #[must_use]
     pub fn failure(&self) -> Option<io::Error> {
@@ -58,16 +65,16 @@ impl Output {
                     path.display()
                 )
             })?;
-        Ok(Self::new(Sink::File(file)))
+        Ok(Self::new(Sink::File(file), path.display().to_string()))
     }
 
     /// Writes to stdout.
     #[must_use]
     pub fn to_stdout() -> (Self, OutputHealth) {
-        Self::new(Sink::Stdout)
+        Self::new(Sink::Stdout, "stdout".to_owned())
     }
 
-    fn new(sink: Sink) -> (Self, OutputHealth) {
+    fn new(sink: Sink, name: String) -> (Self, OutputHealth) {
         let (failures, receiver) = mpsc::sync_channel(1);
         let output = Self {
             sink,
@@ -76,7 +83,13 @@ impl Output {
             is_broken: false,
             failures,
         };
-        (output, OutputHealth { failures: receiver })
+        (
+            output,
+            OutputHealth {
+                name,
+                failures: receiver,
+            },
+        )
     }
 
     fn write_through(&mut self, bytes: &[u8]) {
@@ -190,10 +203,13 @@ mod tests {
         let whole = lines.concat();
         for room in 0..=whole.len() {
             let content = Arc::new(Mutex::new(Vec::new()));
-            let (mut output, health) = Output::new(Sink::Fake(Fake {
-                content: Arc::clone(&content),
-                room,
-            }));
+            let (mut output, health) = Output::new(
+                Sink::Fake(Fake {
+                    content: Arc::clone(&content),
+                    room,
+                }),
+                "fake".to_owned(),
+            );
             for line in lines {
                 output.write_all(line).unwrap();
             }
@@ -213,10 +229,13 @@ mod tests {
         let many = line.repeat(2000);
         let content = Arc::new(Mutex::new(Vec::new()));
         let room = 150_050;
-        let (mut output, health) = Output::new(Sink::Fake(Fake {
-            content: Arc::clone(&content),
-            room,
-        }));
+        let (mut output, health) = Output::new(
+            Sink::Fake(Fake {
+                content: Arc::clone(&content),
+                room,
+            }),
+            "fake".to_owned(),
+        );
         for portion in many.chunks(64 * 1024) {
             output.write_all(portion).unwrap();
         }

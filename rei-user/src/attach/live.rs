@@ -122,6 +122,23 @@ fn every_sensor_is_live_and_nothing_stays_in_the_kernel() {
     );
 }
 
+/// Instructions that the verifier may walk for one program; the kernel's own limit is a million. Measured on Linux 6.18:
+/// see the test's output. A program near the limit would be refused by the next kernel.
+const VERIFIER_BUDGET: u32 = 100_000;
+
+#[test]
+#[ignore = "root"]
+fn every_program_stays_within_its_verifier_budget() {
+    let sensors = sensors();
+    for program in &PROGRAMS {
+        let loaded = sensors.ebpf.program(program.name).expect("in the object");
+        let info = loaded.info().expect("loaded");
+        let walked = info.verified_instruction_count().expect("Linux 5.16 and later count");
+        println!("{}: {walked} instructions walked", program.name);
+        assert!(walked <= VERIFIER_BUDGET, "{}: {walked}", program.name);
+    }
+}
+
 #[test]
 #[ignore = "root"]
 fn a_plain_command_is_recorded_from_exec_to_exit() {

@@ -6,7 +6,7 @@ use anyhow::{Context, Result, bail};
 use aya::maps::{Array, HashMap, Map, MapData, MapError};
 use aya::{Ebpf, Pod};
 use rei_ebpf_common::header::{KIND_SLOTS, Phase, task_flag};
-use rei_ebpf_common::maps::{Control, FAMILY_SLOTS, SYSCALL_SLOTS, ScopeState, TaskState};
+use rei_ebpf_common::maps::{Control, FAMILY_SLOTS, SOCKET_KINDS, SYSCALL_SLOTS, ScopeState, TaskState};
 
 use super::{Sensors, map};
 
@@ -214,7 +214,7 @@ fn fresh_scope(entrypoint_ns: u64) -> ScopeState {
         processes: 0,
         native: [0; SYSCALL_SLOTS],
         compat: [0; SYSCALL_SLOTS],
-        families: [0; FAMILY_SLOTS],
+        sockets: [[0; SOCKET_KINDS]; FAMILY_SLOTS],
     }
 }
 

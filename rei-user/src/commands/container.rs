@@ -145,6 +145,11 @@ impl ContainerRun {
         if cli_status.is_none() {
             self.let_go().await;
         }
+        if let (false, Some(id)) = (is_over, self.id.as_deref().map(short)) {
+            say(format_args!(
+                "container {id} runs on, unobserved; `docker attach {id}` reaches it"
+            ));
+        }
         let exit = if is_over { self.exit(cli_status) } else { None };
         let mut ending = ending(exit, &farewell, &args.recording);
         ending.expects_scope = self.has_started;
@@ -156,12 +161,6 @@ impl ContainerRun {
         // It may end by itself meanwhile.
         let _ = self.cli.kill().await;
         self.terminal.put_back();
-        if let Some(id) = &self.id {
-            say(format_args!(
-                "container {id} runs on, unobserved; `docker attach {id}` reaches it",
-                id = short(id)
-            ));
-        }
     }
 
     /// Whether the container goes on after the docker CLI has ended.

@@ -103,8 +103,11 @@ impl Observation {
                 sensors: sensors.states().to_vec(),
             })
             .context("the report cannot be begun")?;
-        if let Some(error) = health.as_ref().and_then(OutputHealth::failure) {
-            bail!("cannot write events: {error}; nothing was started. Make room, or give -o another file");
+        if let Some((health, error)) = failure(health.as_ref()) {
+            bail!(
+                "cannot write events to {}: {error}; nothing was started. Make room, or give -o another file",
+                health.name()
+            );
         }
 
         let (to_recorder, records) = mpsc::channel(ring::CHANNEL_RECORDS);
@@ -263,10 +266,11 @@ impl Observation {
     }
 
     fn look_at_output(&mut self) {
-        if let Some(error) = self.health.as_ref().and_then(OutputHealth::failure) {
+        if let Some((health, error)) = failure(self.health.as_ref()) {
             say(format_args!(
-                "writing events failed: {error}; nothing more is written, what is observed goes on. The file ends \
-                 with its last whole line"
+                "writing events to {} failed: {error}; nothing more is written, what is observed goes on. A file ends \
+                 with its last whole line. Make room and run again for a whole record",
+                health.name()
             ));
             self.output_failure = Some(error);
         }
@@ -313,8 +317,8 @@ impl Observation {
         let Some(summary) = outcome.summary else {
             bail!("the recorder ended without a summary; this is a bug in rei")
         };
-        print_summary(&summary);
         self.look_at_output();
+        print_summary(&summary);
         Ok(if self.has_output_failed() {
             ending.exit_failed
         } else {
@@ -345,6 +349,10 @@ impl Observation {
         }
         Ok((reasons, gaps))
     }
+}
+
+fn failure(health: Option<&OutputHealth>) -> Option<(&OutputHealth, io::Error)> {
+    health.and_then(|health| Some((health, health.failure()?)))
 }
 
 fn unseen() -> Reason {

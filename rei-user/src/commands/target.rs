@@ -9,7 +9,8 @@ use anyhow::{Context, Result, bail};
 use super::say;
 use crate::cgroup;
 use crate::engine::ContainerFacts;
-use crate::engine::docker::{Docker, Inspected};
+use crate::engine::docker::Docker;
+use crate::engine::inspect::Inspected;
 use crate::recorder::Container;
 
 /// Longest process id: PID_MAX_LIMIT is 2^22 on 64-bit. A longer number can only be a container's id.

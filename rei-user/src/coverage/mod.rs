@@ -8,7 +8,7 @@
 //! send without connecting is not told apart from TCP and UDP.
 
 use rei_ebpf_common::hooks::Sensor;
-use rei_ebpf_common::maps::{SYSCALL_SLOTS, ScopeState, socket_kind};
+use rei_ebpf_common::maps::{FAMILY_SLOTS, SYSCALL_SLOTS, ScopeState, socket_kind};
 
 use crate::attach::SensorState;
 
@@ -124,7 +124,7 @@ fn is_live(sensor: Sensor, sensors: &[SensorState]) -> bool {
 }
 
 fn made(state: &ScopeState, family: usize) -> u8 {
-    state.families.get(family).copied().unwrap_or(0)
+    state.socket_kinds(family)
 }
 
 /// Adds the rows whose system call was used, by either entry.
@@ -175,10 +175,10 @@ fn sends(state: &ScopeState, sensors: &[SensorState], found: &mut Vec<RouteGap>)
 
 /// Sockets that can send without any further system call that names a destination, or whose addresses are foreign.
 fn sockets(state: &ScopeState, found: &mut Vec<RouteGap>) {
-    for (number, kinds) in state.families.iter().enumerate() {
+    for number in 0..FAMILY_SLOTS {
         let syscall = match number {
             family::UNIX | family::INET | family::INET6 | family::NETLINK | family::VSOCK => continue,
-            _ if *kinds == 0 => continue,
+            _ if made(state, number) == 0 => continue,
             family::PACKET => "socket(packet)",
             family::XDP => "socket(xdp)",
             _ => "socket(other family)",
@@ -195,7 +195,7 @@ fn sockets(state: &ScopeState, found: &mut Vec<RouteGap>) {
 #[cfg(test)]
 mod tests {
     use rei_ebpf_common::header::KIND_SLOTS;
-    use rei_ebpf_common::maps::FAMILY_SLOTS;
+    use rei_ebpf_common::maps::SOCKET_KINDS;
     use rei_ebpf_common::syscall::{Class, compat_class, native_class};
 
     use super::*;
@@ -207,8 +207,12 @@ mod tests {
             processes: 0,
             native: [0; SYSCALL_SLOTS],
             compat: [0; SYSCALL_SLOTS],
-            families: [0; FAMILY_SLOTS],
+            sockets: [[0; SOCKET_KINDS]; FAMILY_SLOTS],
         }
+    }
+
+    fn places(kinds: u8) -> [u8; SOCKET_KINDS] {
+        std::array::from_fn(|place| kinds >> place & 1)
     }
 
     fn all_but(missing: &[Sensor]) -> Vec<SensorState> {
@@ -268,9 +272,9 @@ mod tests {
     fn receiving_counts_with_a_unix_socket_only() {
         let mut state = unused();
         state.native[47] = 1;
-        state.families[family::INET] = socket_kind::STREAM;
+        state.sockets[family::INET] = places(socket_kind::STREAM);
         assert_eq!(names(&state, &[]), Vec::<String>::new());
-        state.families[family::UNIX] = socket_kind::STREAM;
+        state.sockets[family::UNIX] = places(socket_kind::STREAM);
         assert_eq!(names(&state, &[]), ["recvmsg"]);
     }
 
@@ -301,7 +305,7 @@ mod tests {
         for (family, kinds, missing, expected) in table {
             let mut state = unused();
             state.native[44] = 1;
-            state.families[family] = kinds;
+            state.sockets[family] = places(kinds);
             assert_eq!(
                 names(&state, missing),
                 expected,

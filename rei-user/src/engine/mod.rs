@@ -1,12 +1,13 @@
 //! Container engines: name or id → container facts.
 //!
 //! [`docker_command`] reads the command line that the user wrote, [`cidfile`] learns the new container's id, [`docker`]
-//! asks the daemon behind it; [`none`] needs no engine at all: a fresh cgroup.
+//! asks the daemon behind it and [`inspect`] reads its answer; [`none`] needs no engine at all: a fresh cgroup.
 
 pub mod cidfile;
 pub mod docker;
 pub mod docker_command;
 mod http;
+pub mod inspect;
 pub mod none;
 
 /// What the engine says about one container. Every field is the engine's word, not the kernel's.

@@ -148,12 +148,11 @@ impl Enricher {
         self.scopes.known(scope, facts);
     }
 
-    /// A process that was there before rei.
+    /// A process that was there before rei; `start_ns` is 0 if it is not known.
     pub fn process_present(&mut self, scope: u64, pid: u32, start_ns: u64, program: Option<Vec<u8>>) {
         // Made known here, so that a scope has its place even if it never acts.
         let _ = self.scopes.scope(scope);
-        self.processes
-            .set(pid, start_ns, program.map(Arc::from), chain::Standing::default());
+        self.processes.found(pid, start_ns, program.map(Arc::from));
     }
 
     /// Takes the next event.

@@ -17,6 +17,14 @@ pub(super) struct Process {
     pub(super) standing: Standing,
 }
 
+impl Process {
+    /// A process that was found rather than seen to start (0) is taken for the one that acts under its pid: its end,
+    /// or a successor's start, is reported before the pid means somebody else.
+    fn is(&self, start_ns: u64) -> bool {
+        self.start_ns == start_ns || self.start_ns == 0
+    }
+}
+
 /// Processes by pid; the start time tells a reused pid from its predecessor.
 #[derive(Debug, Default)]
 pub(super) struct ProcessTable {
@@ -27,16 +35,13 @@ impl ProcessTable {
     pub(super) fn program(&self, pid: u32, start_ns: u64) -> Option<Arc<[u8]>> {
         self.processes
             .get(&pid)
-            .filter(|process| process.start_ns == start_ns)?
+            .filter(|process| process.is(start_ns))?
             .program
             .clone()
     }
 
     pub(super) fn standing(&self, pid: u32, start_ns: u64) -> Standing {
-        let process = self
-            .processes
-            .get(&pid)
-            .filter(|process| process.start_ns == start_ns);
+        let process = self.processes.get(&pid).filter(|process| process.is(start_ns));
         process
             .map(|process| process.standing.clone())
             .unwrap_or_default()
@@ -56,11 +61,18 @@ impl ProcessTable {
         }
     }
 
+    /// A process that was found running. What events have told of it meanwhile is newer and stays.
+    pub(super) fn found(&mut self, pid: u32, start_ns: u64, program: Option<Arc<[u8]>>) {
+        if !self.processes.contains_key(&pid) {
+            self.set(pid, start_ns, program, Standing::default());
+        }
+    }
+
     pub(super) fn remove(&mut self, pid: u32, start_ns: u64) {
         if self
             .processes
             .get(&pid)
-            .is_some_and(|process| process.start_ns == start_ns)
+            .is_some_and(|process| process.is(start_ns))
         {
             self.processes.remove(&pid);
         }
@@ -87,6 +99,19 @@ mod tests {
         assert_eq!(table.program(1, 10), None);
         table.remove(1, 12);
         assert!(table.processes.is_empty());
+    }
+
+    #[test]
+    fn a_process_that_was_found_is_the_one_that_acts() {
+        let mut table = ProcessTable::default();
+        table.found(1, 0, program(b"/a"));
+        assert_eq!(table.program(1, 10), program(b"/a"));
+        table.set(1, 10, program(b"/b"), Standing::default());
+        table.found(1, 0, program(b"/a"));
+        assert_eq!(table.program(1, 10), program(b"/b"));
+        table.found(2, 0, program(b"/c"));
+        table.remove(2, 11);
+        assert_eq!(table.program(2, 11), None);
     }
 
     #[test]
