@@ -27,6 +27,7 @@ fn a_container_survives_the_death_of_rei() -> Result<()> {
             .contains('1')
             .then_some(()))
     })?;
+    host.check_something_loaded()?;
     rei.signal(Signal::KILL)?;
     let done = rei.wait()?;
     ensure!(done.status.code().is_none(), "killed: {}", done.story());

@@ -8,7 +8,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
-use serde_json::Value;
+use aya::maps::loaded_maps;
+use aya::programs::loaded_programs;
 
 /// How long the kernel and the engine may take to put away what a run leaves behind.
 const SETTLE: Duration = Duration::from_secs(10);
@@ -57,6 +58,16 @@ impl Host {
         Ok(())
     }
 
+    /// Fails if rei's programs and maps are not seen while rei runs: then nothing could be seen to be left either.
+    pub(crate) fn check_something_loaded(&self) -> Result<()> {
+        let new = Inventory::take()?.without(&self.before);
+        ensure!(
+            !new.programs.is_empty() && !new.maps.is_empty(),
+            "no program or map of rei is seen: {new:#?}"
+        );
+        Ok(())
+    }
+
     /// Cgroups that were not there when the test began.
     pub(crate) fn new_cgroups(&self) -> Result<BTreeSet<PathBuf>> {
         Ok(Inventory::take()?.without(&self.before).cgroups)
@@ -70,8 +81,8 @@ impl Inventory {
         let listed = stdout_of(Command::new("docker").args(["ps", "-aq", "--no-trunc"]))
             .context("the Docker engine must run for the live tests: run `cargo xtask setup`")?;
         Ok(Self {
-            programs: bpf_objects("prog")?,
-            maps: bpf_objects("map")?,
+            programs: programs(),
+            maps: maps(),
             cgroups,
             containers: listed.lines().map(str::to_owned).collect(),
             processes: processes_of(Path::new(env!("CARGO_BIN_EXE_rei")))?,
@@ -97,16 +108,22 @@ impl Inventory {
     }
 }
 
-/// Ids and names of every BPF program or map of the machine.
-fn bpf_objects(kind: &str) -> Result<BTreeMap<u64, String>> {
-    let text = stdout_of(Command::new("bpftool").args(["-j", kind, "list"]))
-        .context("bpftool is needed to see what is left behind: run `cargo xtask setup`")?;
-    let listed: Vec<Value> = serde_json::from_str(&text).context("bpftool's list is no JSON array")?;
-    let name = |object: &Value| object["name"].as_str().unwrap_or("(no name)").to_owned();
-    Ok(listed
-        .iter()
-        .filter_map(|object| Some((object["id"].as_u64()?, name(object))))
-        .collect())
+/// Ids and names of every BPF program of the machine. One that goes while it is looked at is left out.
+fn programs() -> BTreeMap<u64, String> {
+    let name = |program: &aya::programs::ProgramInfo| program.name_as_str().unwrap_or("(no name)").to_owned();
+    loaded_programs()
+        .flatten()
+        .map(|program| (u64::from(program.id()), name(&program)))
+        .collect()
+}
+
+/// The same for maps.
+fn maps() -> BTreeMap<u64, String> {
+    let name = |map: &aya::maps::MapInfo| map.name_as_str().unwrap_or("(no name)").to_owned();
+    loaded_maps()
+        .flatten()
+        .map(|map| (u64::from(map.id()), name(&map)))
+        .collect()
 }
 
 /// Every directory below `folder`; one that vanishes meanwhile is left out.
