@@ -28,7 +28,11 @@ fn an_answer_of_seccomp_is_no_proof_of_an_open() -> Result<()> {
     layout.file(Path::new("etc/decoy"), b"decoy\n", 0o644)?;
     let image = layout.import()?;
     let container = Container::named("answer");
-    let words = image.run(container.name(), &["--security-opt", "seccomp=unconfined"], &["answer"]);
+    let words = image.run(
+        container.name(),
+        &["--security-opt", "seccomp=unconfined"],
+        &["answer"],
+    );
     let records = Rei::run(&["--allow-incomplete"], &words)?.finish()?.whole(0)?;
     let opens: Vec<_> = records
         .workload("open")
@@ -36,7 +40,11 @@ fn an_answer_of_seccomp_is_no_proof_of_an_open() -> Result<()> {
         .collect();
     // The child's own open of the decoy, and the call that got its number as an answer.
     ensure!(opens.len() == 2, "{opens:?}");
-    ensure!(opens[0].text("confidence") == Some("kernel_object"), "{:?}", opens[0]);
+    ensure!(
+        opens[0].text("confidence") == Some("kernel_object"),
+        "{:?}",
+        opens[0]
+    );
     ensure!(opens[1].text("confidence") == Some("contested"), "{:?}", opens[1]);
     ensure!(records.end()["completeness"] == "incomplete", "{}", records.end());
     Ok(())
