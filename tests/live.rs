@@ -5,6 +5,8 @@
 
 #[path = "live/answer.rs"]
 mod answer;
+#[path = "live/attack.rs"]
+mod attack;
 #[path = "live/completeness.rs"]
 mod completeness;
 #[path = "live/crash.rs"]

@@ -105,6 +105,7 @@ offsets! {
     cgroup_ancestors: "cgroup"."ancestors" ? optional;
     cgroup_root_hierarchy_id: "cgroup_root"."hierarchy_id";
     kernfs_node_id: "kernfs_node"."id";
+    kernfs_node_name: "kernfs_node"."name";
     kernfs_node_parent: "kernfs_node"."__parent" | "kernfs_node"."parent";
 
     files_fdt: "files_struct"."fdt";
@@ -137,10 +138,12 @@ offsets! {
     sb_dev: "super_block"."s_dev";
     sb_magic: "super_block"."s_magic";
     sb_root: "super_block"."s_root";
+    dentry_seq: "dentry"."d_seq";
     dentry_parent: "dentry"."d_parent";
     dentry_name: "dentry"."d_name";
     dentry_inode: "dentry"."d_inode";
     dentry_hash_pprev: "dentry"."d_hash.pprev";
+    qstr_hash_len: "qstr"."hash_len";
     qstr_name: "qstr"."name";
     mount_parent: "mount"."mnt_parent";
     mount_mountpoint: "mount"."mnt_mountpoint";

@@ -31,7 +31,9 @@ impl ScopeState {
     /// Bits of [`socket_kind`]: what sockets of `family` were made.
     #[must_use]
     pub fn socket_kinds(&self, family: usize) -> u8 {
-        let Some(places) = self.sockets.get(family) else { return 0 };
+        let Some(places) = self.sockets.get(family) else {
+            return 0;
+        };
         let bits = places.iter().enumerate().filter(|(_, made)| **made != 0);
         bits.fold(0, |kinds, (place, _)| kinds | 1 << place)
     }
@@ -107,7 +109,8 @@ pub struct Control {
 /// Bytes per element of the map `WATCHED`, one per process id: 1 if the process is followed.
 pub const WATCHED_CHUNK: usize = 4096;
 
-const _: () = assert!(size_of::<ScopeState>() == KIND_SLOTS * 8 + 16 + 2 * SYSCALL_SLOTS + SOCKET_KINDS * FAMILY_SLOTS);
+const _: () =
+    assert!(size_of::<ScopeState>() == KIND_SLOTS * 8 + 16 + 2 * SYSCALL_SLOTS + SOCKET_KINDS * FAMILY_SLOTS);
 const _: () = assert!(size_of::<CpuStats>() == (STREAMS + 2 * KIND_SLOTS) * 8);
 const _: () = assert!(size_of::<TaskState>() == 32);
 const _: () = assert!(size_of::<Control>() == 72);

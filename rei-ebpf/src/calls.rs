@@ -6,7 +6,7 @@
 use aya_ebpf::macros::btf_tracepoint;
 use aya_ebpf::programs::BtfTracePointContext;
 use rei_ebpf_common::header::{EventKind, Phase};
-use rei_ebpf_common::maps::{FAMILY_SLOTS, SYSCALL_SLOTS, socket_kind};
+use rei_ebpf_common::maps::{FAMILY_SLOTS, SYSCALL_SLOTS, ScopeState, socket_kind};
 use rei_ebpf_common::syscall::{Class, compat_class, native_class};
 
 use crate::kernel::{self, Typed, offset};
@@ -17,11 +17,17 @@ use crate::{connect, emit, exec, open, table, task};
 /// `TS_COMPAT`, arch/x86/include/asm/thread_info.h: the call in progress came by a 32-bit entry.
 const TS_COMPAT: u32 = 0x0002;
 /// The slot of the bitmaps that stands for every number beyond the table.
-const BEYOND_TABLE: u64 = SYSCALL_SLOTS as u64 - 1;
+const BEYOND_TABLE: u32 = SYSCALL_SLOTS as u32 - 1;
 /// `ENOSYS`, include/uapi/asm-generic/errno.h: the kernel has no such call, so nothing was used.
 const ENOSYS: i64 = 38;
-/// Bits of the type argument of `socket` that are the type (`SOCK_TYPE_MASK`).
-const SOCK_TYPE_MASK: u64 = 0xf;
+/// Bits of the type argument of `socket` that are the type (`SOCK_TYPE_MASK`), and two types.
+const SOCK_TYPE_MASK: u32 = 0xf;
+const SOCK_STREAM: u32 = 1;
+const SOCK_DGRAM: u32 = 2;
+/// Protocols whose addresses the sensors see: the family's usual one (0), TCP, MPTCP; UDP, UDP-Lite
+/// (include/uapi/linux/in.h). An ICMP or SCTP socket has the type but not the way.
+const STREAM_PROTOCOLS: [u32; 3] = [0, 6, 262];
+const DGRAM_PROTOCOLS: [u32; 3] = [0, 17, 136];
 
 /// A system call as its registers tell it.
 #[derive(Clone, Copy)]
@@ -38,8 +44,9 @@ pub(crate) struct Request {
 impl Request {
     #[inline(always)]
     fn new(task: Typed, regs: Typed) -> Option<Self> {
-        let number: u64 = regs.load(offset!(regs_orig_ax));
-        if number as i32 == -1 {
+        // The kernel takes the low half of the register only (arch/x86/entry/entry_64.S: movslq %eax).
+        let number = regs.load::<u64>(offset!(regs_orig_ax)) as u32;
+        if number == u32::MAX {
             // rt_sigreturn leaves this where the number was.
             return None;
         }
@@ -51,7 +58,6 @@ impl Request {
         };
         let status: u32 = task.load(offset!(task_thread_status));
         let compat = status & TS_COMPAT != 0;
-        let number = number as u32;
         let class = if compat {
             compat_class(number)
         } else {
@@ -111,6 +117,7 @@ fn try_enter(context: &BtfTracePointContext) -> Option<()> {
     let request = Request::new(task, Typed::argument(context, 0))?;
     let kind = match request.class {
         Class::Other | Class::Socket => return None,
+        Class::Recvmsg => return note_receive(task, &followed, &request),
         Class::Close | Class::DupTo | Class::CloseRange if table::shared(task) == 0 => return None,
         Class::Connect => EventKind::Connect,
         Class::Execve | Class::Execveat => EventKind::ExecAttempt,
@@ -170,19 +177,21 @@ fn try_exit(context: &BtfTracePointContext) -> Option<()> {
     let followed = scope::followed(task)?;
     let request = Request::new(task, Typed::argument(context, 0))?;
     let result: i64 = context.arg(1);
-    note_use(&followed, &request, result)?;
     if matches!(request.class, Class::Other) {
-        return None;
+        return note_use(&followed, &request, result);
     }
     let call = call_of(task::tid(task));
     let call = call.filter(|call| call.entry_ns != 0 && call.number == request.tagged());
+    if let (Class::Close | Class::DupTo | Class::CloseRange, Some(call)) = (request.class, &call) {
+        // Even if the scope is forgotten meanwhile: a mark that is never taken back would cast doubt for ever.
+        table::exit(call, request.class, result);
+    }
+    note_use(&followed, &request, result)?;
     match request.class {
         Class::Connect => connect::exit(task, &followed, &request, call.as_deref(), result),
         Class::Execve | Class::Execveat => exec::exit(task, &followed, &request, call.as_deref(), result),
-        Class::Close | Class::DupTo | Class::CloseRange => call
-            .as_deref()
-            .map(|call| table::exit(call, request.class, result)),
-        Class::Socket | Class::Other => Some(()),
+        Class::Recvmsg => note_receive(task, &followed, &request),
+        Class::Close | Class::DupTo | Class::CloseRange | Class::Socket | Class::Other => Some(()),
         _ => open::exit(task, &followed, &request, call.as_deref(), result),
     };
     if let Some(call) = call_of(task::tid(task)) {
@@ -202,6 +211,19 @@ fn note_use(followed: &Followed, request: &Request, result: i64) -> Option<()> {
     if followed.state.phase == Phase::Runtime as u8 || result == -ENOSYS {
         return Some(());
     }
+    match request.class {
+        Class::Recvmsg => {}
+        Class::Socket => {
+            note_socket(state, request);
+            mark(state, request);
+        }
+        _ => mark(state, request),
+    }
+    Some(())
+}
+
+#[inline(always)]
+fn mark(state: &mut ScopeState, request: &Request) {
     let number = request.number as usize & (SYSCALL_SLOTS - 1);
     let used = if request.compat {
         &mut state.compat[number]
@@ -211,16 +233,42 @@ fn note_use(followed: &Followed, request: &Request, result: i64) -> Option<()> {
     if *used == 0 {
         *used = 1;
     }
-    if matches!(request.class, Class::Socket) {
-        let family = request.argument(0) as usize;
-        let bit = match request.argument(1) & SOCK_TYPE_MASK {
-            1 => socket_kind::STREAM,
-            2 => socket_kind::DGRAM,
-            _ => socket_kind::OTHER,
-        };
-        if family < FAMILY_SLOTS {
-            state.families[family] |= bit;
-        }
+}
+
+/// Notes what kind of socket was made. Family, type and protocol are ints: the kernel takes their low half.
+#[inline(always)]
+fn note_socket(state: &mut ScopeState, request: &Request) {
+    let family = request.argument(0) as u32 as usize;
+    let protocol = request.argument(2) as u32;
+    let place = match request.argument(1) as u32 & SOCK_TYPE_MASK {
+        SOCK_STREAM if is_one_of(protocol, STREAM_PROTOCOLS) => 0,
+        SOCK_DGRAM if is_one_of(protocol, DGRAM_PROTOCOLS) => 1,
+        _ => 2,
+    };
+    if family < FAMILY_SLOTS {
+        state.sockets[family][place] = 1;
+    }
+}
+
+const _: () =
+    assert!(socket_kind::STREAM == 1 && socket_kind::DGRAM == 1 << 1 && socket_kind::OTHER == 1 << 2);
+
+#[inline(always)]
+fn is_one_of(protocol: u32, [first, second, third]: [u32; 3]) -> bool {
+    protocol == first || protocol == second || protocol == third
+}
+
+/// Notes a receive that can bring descriptors: one on a unix socket. Other families cannot carry any, and programs
+/// receive on them all the time. Asked at entry and at exit; where the table is shared the socket may be another one in
+/// between, and the call counts in any case.
+#[inline(always)]
+fn note_receive(task: Typed, followed: &Followed, request: &Request) -> Option<()> {
+    let state = scope::state(followed.state.scope)?;
+    let fd = request.argument(0) as i32;
+    if followed.state.phase != Phase::Runtime as u8
+        && (table::shared(task) != 0 || connect::family_of(task, fd) == Some(connect::AF_UNIX))
+    {
+        mark(state, request);
     }
     Some(())
 }

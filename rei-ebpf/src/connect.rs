@@ -24,7 +24,7 @@ use crate::scope::{self, Followed};
 use crate::{file, open, path, task};
 
 /// `AF_UNIX`, `AF_INET`, `AF_INET6`, include/linux/socket.h.
-const AF_UNIX: u16 = 1;
+pub(crate) const AF_UNIX: u16 = 1;
 const AF_INET: u16 = 2;
 const AF_INET6: u16 = 10;
 /// `TCP_SYN_SENT`, include/net/tcp_states.h.
@@ -107,7 +107,9 @@ fn keep(call: &mut Call, body: &ConnectBody, sock: u64) {
     }
     call.address = body.address;
     call.port = u32::from(body.port);
-    call.family = u32::from(body.family);
+    call.family = body.family;
+    call.socket_type = body.socket_type;
+    call.protocol = u32::from(body.protocol);
     call.source = body.source;
     call.socket = sock;
 }
@@ -284,8 +286,9 @@ pub(crate) fn exit(
     match call {
         Some(call) if call.source != address_source::NONE => from_hooks(call, result, &mut body),
         _ => {
-            body.evidence |= open::contested(task, call, fd);
             from_descriptor(record.scratch(), task, fd, result, &mut body);
+            // Last, as in open.
+            body.evidence |= open::contested(task, call, fd);
         }
     }
     if body.source == address_source::NONE {
@@ -328,24 +331,56 @@ fn add_unix_base(scratch: &mut Scratch, task: Typed, address: u64) {
     }
 }
 
-/// The address that a hook saw; for a datagram socket the socket itself says where the kernel really went.
+/// The address that a hook saw. The kernel goes somewhere else only if it is the unspecified one (0.0.0.0, ::): then
+/// the socket is asked, and believed if its port is the one that was asked for - another thread may have connected the
+/// same socket again meanwhile.
 #[inline(always)]
 fn from_hooks(call: &Call, result: i64, body: &mut ConnectBody) {
     body.source = call.source;
-    body.family = call.family as u16;
-    let mut now = *body;
-    let readable = peer_of(call.socket, &mut now).is_some();
-    if readable {
-        body.socket_type = now.socket_type;
-        body.protocol = now.protocol;
-    }
-    if readable && result == 0 && call.source == address_source::CGROUP_HOOK && now.port != 0 {
-        now.source = address_source::HOOKED_SOCKET;
-        *body = now;
-        return;
-    }
+    body.family = call.family;
+    body.socket_type = call.socket_type;
+    body.protocol = call.protocol as u16;
     body.address = call.address;
     body.port = call.port as u16;
+    if result != 0 || call.source != address_source::CGROUP_HOOK || !is_unspecified(call.address) {
+        return;
+    }
+    let mut now = *body;
+    if peer_of(call.socket, &mut now).is_some() && now.port == body.port {
+        body.address = now.address;
+        body.source = address_source::HOOKED_SOCKET;
+    }
+}
+
+#[inline(always)]
+fn is_unspecified(address: [u8; 16]) -> bool {
+    u128::from_ne_bytes(address) == 0
+}
+
+/// Address family of the socket behind a descriptor.
+#[inline(always)]
+pub(crate) fn family_of(task: Typed, fd: i32) -> Option<u16> {
+    let socket = socket_behind(task, fd)?;
+    read(socket.sock + offset!(sock_family))
+}
+
+struct Socket {
+    ino: u64,
+    sock: u64,
+}
+
+#[inline(always)]
+fn socket_behind(task: Typed, fd: i32) -> Option<Socket> {
+    let opened = file::of_descriptor(task, fd)?;
+    let inode: u64 = read(opened + offset!(file_inode))?;
+    let mode = u32::from(read::<u16>(inode + offset!(inode_mode))?);
+    if mode & S_IFMT != S_IFSOCK {
+        return None;
+    }
+    let ino = read(inode + offset!(inode_ino))?;
+    let socket: u64 = read(opened + offset!(file_private_data))?;
+    let sock = read(socket + offset!(socket_sk))?;
+    Some(Socket { ino, sock })
 }
 
 /// The socket behind the descriptor: its kind always, its peer if the call succeeded.
@@ -364,15 +399,8 @@ fn try_from_descriptor(
     result: i64,
     body: &mut ConnectBody,
 ) -> Option<()> {
-    let opened = file::of_descriptor(task, fd)?;
-    let inode: u64 = read(opened + offset!(file_inode))?;
-    let mode = u32::from(read::<u16>(inode + offset!(inode_mode))?);
-    if mode & S_IFMT != S_IFSOCK {
-        return None;
-    }
-    body.socket_ino = read(inode + offset!(inode_ino))?;
-    let socket: u64 = read(opened + offset!(file_private_data))?;
-    let sock: u64 = read(socket + offset!(socket_sk))?;
+    let Socket { ino, sock } = socket_behind(task, fd)?;
+    body.socket_ino = ino;
     let mut now = *body;
     peer_of(sock, &mut now)?;
     body.family = now.family;

@@ -4,13 +4,15 @@ use core::marker::PhantomData;
 
 use aya_ebpf::cty::c_void;
 use aya_ebpf::helpers::generated;
-use rei_ebpf_common::header::{ABI_VERSION, EventHeader, EventKind, Hook, Phase, STREAM_SOCK, STREAM_TASK};
+use rei_ebpf_common::header::{
+    self, ABI_VERSION, EventHeader, EventKind, Hook, Phase, STREAM_SOCK, STREAM_TASK,
+};
 use rei_ebpf_common::part::{PartHeader, PartTag, TEXT_BYTES_MAX};
 
 use crate::exec::EnvWalk;
 use crate::kernel::{self, Typed};
 use crate::maps::{CPU_STATS, RING, SCRATCH};
-use crate::path::Walk;
+use crate::path::{DENTRY_BYTES, Walk};
 use crate::scope::{self, Followed};
 use crate::task;
 
@@ -18,6 +20,9 @@ use crate::task;
 const RECORD_BYTES: usize = 128 * 1024;
 /// Most bytes that are written at once; the buffer is this much longer, so that a masked position always has room.
 pub(crate) const WRITE_BYTES: usize = 8 * 1024;
+
+/// Room for one argument text: `PATH_MAX` with its NUL, and a byte more that tells a longer one.
+pub(crate) const TEXT_ROOM: usize = TEXT_BYTES_MAX + 8;
 
 /// `BPF_RB_NO_WAKEUP`, `BPF_RB_FORCE_WAKEUP`, include/uapi/linux/bpf.h.
 const NO_WAKEUP: u64 = 1;
@@ -43,6 +48,8 @@ pub(crate) struct Scratch {
     pub(crate) env: EnvWalk,
     /// One environment entry.
     pub(crate) temp: [u8; TEXT_BYTES_MAX],
+    /// One directory entry.
+    pub(crate) dentry: [u64; DENTRY_BYTES / 8],
     /// The record.
     record: [u8; RECORD_BYTES + WRITE_BYTES],
 }
@@ -267,8 +274,11 @@ impl<B: 'static> Record<B> {
         let start = self.scratch.open_part();
         let pos = self.scratch.pos();
         let to = self.scratch.at(pos).cast::<c_void>();
-        match kernel::read_user_string(address, to, TEXT_BYTES_MAX as u32) {
+        match kernel::read_user_string(address, to, TEXT_ROOM as u32) {
             Some(len) => {
+                if len as usize == TEXT_ROOM {
+                    self.scratch.miss(header::missing::TEXT_CUT);
+                }
                 self.scratch.set_pos(pos + u64::from(len) - 1);
                 self.scratch.close_part(start, tag);
             }
@@ -303,7 +313,7 @@ impl<B: 'static> Record<B> {
         // SAFETY: `begin` wrote a head there.
         let head = unsafe { &mut *head };
         head.len_bytes = len as u32;
-        head.seq = next_seq(STREAM_TASK);
+        head.seq = next_seq();
         head.missing = self.scratch.missing as u32;
         let ring = (&raw const RING).cast_mut().cast::<c_void>();
         let from = self.scratch.at(0).cast::<c_void>();
@@ -337,7 +347,6 @@ pub(crate) fn fixed<B: Copy + 'static>(kind: EventKind, hook: Hook, actor: &Acto
     let mut header = actor.header(kind, hook, STREAM_SOCK);
     header.len_bytes = size_of::<Fixed<B>>() as u32;
     header.missing = missing;
-    header.seq = next_seq(STREAM_SOCK);
     match RING.reserve::<Fixed<B>>(0) {
         Some(mut entry) => {
             entry.write(Fixed { header, body });
@@ -369,14 +378,14 @@ fn release(scratch: &mut Scratch) {
     scope::add(&mut scratch.claims, u64::MAX);
 }
 
-/// Numbers every record of this CPU and stream, the lost ones too.
+/// Numbers every record of this CPU's task stream, the lost ones too. Only the program that holds the buffer asks.
 #[inline(always)]
-fn next_seq(stream: u8) -> u64 {
+fn next_seq() -> u64 {
     let Some(stats) = CPU_STATS.get_ptr_mut(0) else {
         return 0;
     };
     // SAFETY: the map returned the pointer to this CPU's own slot.
-    let seq = unsafe { &mut (*stats).seq[usize::from(stream) & 1] };
+    let seq = unsafe { &mut (*stats).seq[usize::from(STREAM_TASK)] };
     *seq += 1;
     *seq
 }

@@ -1,12 +1,10 @@
 //! Every map, with its size and the reason for it.
 
+use crate::emit::{Scratch, TEXT_ROOM};
+use crate::table::Slot;
 use aya_ebpf::macros::map;
 use aya_ebpf::maps::{Array, HashMap, PerCpuArray, RingBuf};
 use rei_ebpf_common::maps::{Control, CpuStats, ScopeState, TaskState, WATCHED_CHUNK};
-use rei_ebpf_common::part::TEXT_BYTES_MAX;
-
-use crate::emit::Scratch;
-use crate::table::Slot;
 
 /// `BPF_F_NO_PREALLOC`: memory only for what is there. Allowed in tracing programs since Linux 6.1.
 const ON_DEMAND: u32 = 1;
@@ -86,10 +84,14 @@ pub(crate) struct Call {
     /// Its port in host byte order.
     pub(crate) port: u32,
     /// Its family.
-    pub(crate) family: u32,
+    pub(crate) family: u16,
+    /// The socket's type.
+    pub(crate) socket_type: u16,
+    /// The socket's protocol.
+    pub(crate) protocol: u32,
     /// One of `address_source`.
     pub(crate) source: u32,
-    /// Bytes of `text`; 0 if it could not be read.
+    /// Bytes of `text`, its NUL included; 0 if it could not be read.
     pub(crate) text_len: u32,
     /// Descriptor whose table slot this call holds, see `table`; -1 for none.
     pub(crate) slot_fd: i32,
@@ -98,7 +100,7 @@ pub(crate) struct Call {
     /// Descriptor table (kernel pointer) that the slot belongs to.
     pub(crate) slot_table: u64,
     /// Argument text or socket address at entry.
-    pub(crate) text: [u8; TEXT_BYTES_MAX],
+    pub(crate) text: [u8; TEXT_ROOM],
 }
 
 impl Call {

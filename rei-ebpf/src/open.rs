@@ -5,11 +5,11 @@ use rei_ebpf_common::evidence;
 use rei_ebpf_common::file::FileFacts;
 use rei_ebpf_common::header::{EventKind, Hook, missing};
 use rei_ebpf_common::open::OpenBody;
-use rei_ebpf_common::part::{PartTag, TEXT_BYTES_MAX};
+use rei_ebpf_common::part::PartTag;
 use rei_ebpf_common::syscall::Class;
 
 use crate::calls::Request;
-use crate::emit::{Actor, Record};
+use crate::emit::{Actor, Record, TEXT_ROOM};
 use crate::kernel::{self, Typed};
 use crate::maps::Call;
 use crate::scope::Followed;
@@ -38,7 +38,7 @@ fn asked(request: &Request) -> Asked {
         Class::Open => Asked {
             dirfd: file::AT_FDCWD,
             path: first,
-            flags: second,
+            flags: u64::from(second as u32),
             mode: third as u32,
             how: 0,
         },
@@ -59,7 +59,7 @@ fn asked(request: &Request) -> Asked {
         _ => Asked {
             dirfd: first as i32,
             path: second,
-            flags: third,
+            flags: u64::from(third as u32),
             mode: request.argument(3) as u32,
             how: 0,
         },
@@ -83,7 +83,7 @@ pub(crate) fn enter(task: Typed, call: &mut Call, request: &Request) {
 #[inline(always)]
 pub(crate) fn keep_text(task: Typed, call: &mut Call, dirfd: i32, text: u64) {
     let to = call.text.as_mut_ptr().cast::<c_void>();
-    call.text_len = kernel::read_user_string(text, to, TEXT_BYTES_MAX as u32).unwrap_or(0);
+    call.text_len = kernel::read_user_string(text, to, TEXT_ROOM as u32).unwrap_or(0);
     call.base_dentry = file::base(task, dirfd, call.text[0]).map_or(0, |base| base.dentry);
 }
 
@@ -124,12 +124,13 @@ pub(crate) fn exit(
         body.entry_ns = call.entry_ns;
     }
     if result >= 0 {
-        body.evidence |= contested(task, call, result as i32);
         add_entry_text(&mut record, call, asked.path);
         match file::of_descriptor(task, result as i32) {
             Some(opened) => body.file = file::describe(record.scratch(), task, opened),
             None => record.scratch().miss(missing::OBJECT),
         }
+        // Last: whoever changes the descriptor leaves a mark before, so a change that was read has left one.
+        body.evidence |= contested(task, call, result as i32);
     } else {
         body.evidence |= add_texts(&mut record, task, call, asked.dirfd, asked.path);
     }
@@ -192,6 +193,9 @@ fn add_entry_text<B: 'static>(record: &mut Record<B>, call: Option<&Call>, text:
 /// The text as kept at entry.
 #[inline(always)]
 pub(crate) fn add_kept_text<B: 'static>(record: &mut Record<B>, call: &Call) {
+    if call.text_len as usize == TEXT_ROOM {
+        record.scratch().miss(missing::TEXT_CUT);
+    }
     record.bytes(PartTag::TextEntry, call.text.as_ptr() as u64, call.text_len - 1);
 }
 

@@ -11,7 +11,7 @@ use crate::emit::{Actor, Record};
 use crate::kernel::{Typed, offset};
 use crate::maps::INFLIGHT;
 use crate::scope::{self, Followed};
-use crate::task;
+use crate::{calls, table, task};
 
 /// A task was created and does not run yet.
 #[btf_tracepoint(function = "sched_process_fork")]
@@ -91,8 +91,14 @@ pub(crate) fn sched_process_exit(context: BtfTracePointContext) -> i32 {
 #[inline(always)]
 fn try_exit(context: &BtfTracePointContext) -> Option<()> {
     let ending = Typed::argument(context, 0);
+    let tid = task::tid(ending);
+    if let Some(call) = calls::call_of(tid) {
+        if call.entry_ns != 0 {
+            table::abandon(call);
+        }
+        let _it_is_there = INFLIGHT.remove(tid);
+    }
     let followed = scope::followed(ending)?;
-    let _not_all_threads_have_one = INFLIGHT.remove(task::tid(ending));
     let signal = ending.follow(offset!(task_signal));
     let living_threads: i32 = signal.load(offset!(signal_live));
     if living_threads > 0 {

@@ -9,7 +9,7 @@ use aya_ebpf::macros::btf_tracepoint;
 use aya_ebpf::programs::BtfTracePointContext;
 use rei_ebpf_common::header::{EventKind, Hook, KIND_SLOTS, Phase, task_flag};
 use rei_ebpf_common::maps::{
-    Control, FAMILY_SLOTS, SYSCALL_SLOTS, ScopeState, TaskState, WATCHED_CHUNK, task_state_flag,
+    Control, FAMILY_SLOTS, SOCKET_KINDS, SYSCALL_SLOTS, ScopeState, TaskState, WATCHED_CHUNK, task_state_flag,
 };
 use rei_ebpf_common::part::PartTag;
 use rei_ebpf_common::scope::{CgroupBody, TaskMovedBody, cgroup_flag, moved};
@@ -187,7 +187,7 @@ fn try_mkdir(context: &BtfTracePointContext) -> Option<()> {
         Some(scope) => (scope, 0),
         None => {
             let control = CONTROL.get(0)?;
-            if control.arm_new_containers == 0 || !is_container(path, control) {
+            if control.arm_new_containers == 0 || !is_container(cgroup, control) {
                 return None;
             }
             (id, cgroup_flag::NEW_SCOPE)
@@ -221,7 +221,7 @@ static EMPTY_SCOPE: ScopeState = ScopeState {
     processes: 0,
     native: [0; SYSCALL_SLOTS],
     compat: [0; SYSCALL_SLOTS],
-    families: [0; FAMILY_SLOTS],
+    sockets: [[0; SOCKET_KINDS]; FAMILY_SLOTS],
 };
 
 /// A cgroup is gone.
@@ -278,36 +278,37 @@ fn parent_id(cgroup: Typed) -> u64 {
 
 /// Digits of a container id.
 const ID_DIGITS: usize = 64;
-/// Longest cgroup path that is looked at; the id stands at its end.
-const PATH_BYTES: usize = 256;
+/// Longest name of a directory (`NAME_MAX` and its NUL); the id stands at its end.
+const NAME_BYTES: usize = 256;
 /// What the systemd driver puts behind the id.
 const SCOPE_SUFFIX: &[u8; 6] = b".scope";
 
-/// Whether a cgroup path ends in a container id: 64 hexadecimal digits, with `.scope` behind them or not. That is how
+/// Whether a cgroup's name ends in a container id: 64 hexadecimal digits, with `.scope` behind them or not. That is how
 /// Docker, containerd and podman name a container's cgroup, whatever stands before.
 #[inline(always)]
-fn is_container(path: u64, control: &Control) -> bool {
-    let mut text = [0u8; PATH_BYTES];
-    let Some(len) = kernel::read_string(path, text.as_mut_ptr().cast(), PATH_BYTES as u32) else {
+fn is_container(cgroup: Typed, control: &Control) -> bool {
+    let mut text = [0u8; NAME_BYTES];
+    let name: u64 = cgroup.follow(offset!(cgroup_kn)).load(offset!(kernfs_node_name));
+    let Some(len) = kernel::read_string(name, text.as_mut_ptr().cast(), NAME_BYTES as u32) else {
         return false;
     };
     let mut end = len as usize - 1;
-    if end >= SCOPE_SUFFIX.len() && end < PATH_BYTES {
+    if end >= SCOPE_SUFFIX.len() && end < NAME_BYTES {
         let start = end - SCOPE_SUFFIX.len();
         let mut same = true;
         for index in 0..SCOPE_SUFFIX.len() {
-            same &= text[(start + index) & (PATH_BYTES - 1)] == SCOPE_SUFFIX[index];
+            same &= text[(start + index) & (NAME_BYTES - 1)] == SCOPE_SUFFIX[index];
         }
         if same {
             end = start;
         }
     }
-    if !(ID_DIGITS..PATH_BYTES).contains(&end) {
+    if !(ID_DIGITS..NAME_BYTES).contains(&end) {
         return false;
     }
     let start = end - ID_DIGITS;
     for index in 0..ID_DIGITS {
-        let digit = text[(start + index) & (PATH_BYTES - 1)];
+        let digit = text[(start + index) & (NAME_BYTES - 1)];
         let is_hex = digit.is_ascii_digit() || (b'a'..=b'f').contains(&digit);
         let expected = if index < 32 {
             control.expected[index]

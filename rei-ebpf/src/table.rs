@@ -80,6 +80,12 @@ pub(crate) fn exit(call: &Call, class: Class, result: i64) {
     }
 }
 
+/// The thread ended inside the call.
+#[inline(always)]
+pub(crate) fn abandon(call: &Call) {
+    exit(call, Class::CloseRange, 0);
+}
+
 /// Whether descriptor `fd` of `task` may have been changed by others since `since_ns`.
 #[inline(always)]
 pub(crate) fn is_contested(task: Typed, fd: i32, since_ns: u64) -> bool {

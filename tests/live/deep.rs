@@ -1,28 +1,15 @@
 //! Paths are whole up to 4,096 components and 32 KiB; a longer one is cut at the root end, and says so.
 
-use std::path::Path;
-use std::process::Command;
-
-use anyhow::{Context, Result, ensure};
+use anyhow::{Result, ensure};
 
 use crate::docker::{Container, Image, Layout};
-use crate::host::{Host, stdout_of};
+use crate::host::Host;
 use crate::record::Records;
 use crate::rei::Rei;
 
 fn image() -> Result<Image> {
-    let folder = tempfile::tempdir()?;
-    let program = folder.path().join("deep");
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/live/deep.c");
-    stdout_of(
-        Command::new("gcc")
-            .args(["-O2", "-static", "-s", "-Wall", "-Wextra", "-o"])
-            .arg(&program)
-            .arg(source),
-    )
-    .context("cannot compile deep.c: run `cargo xtask setup` for gcc")?;
     let layout = Layout::new()?;
-    layout.file(Path::new("bin/deep"), &std::fs::read(program)?, 0o755)?;
+    layout.program("deep")?;
     layout.import()
 }
 

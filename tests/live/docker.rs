@@ -65,6 +65,20 @@ impl Layout {
             .with_context(|| format!("cannot set the mode of {}", path.display()))
     }
 
+    /// Compiles `tests/live/NAME.c` to `/bin/NAME`.
+    pub(crate) fn program(&self, name: &str) -> Result<()> {
+        let folder = tempfile::tempdir()?;
+        let program = folder.path().join(name);
+        let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/live");
+        let mut gcc = Command::new("gcc");
+        gcc.args(["-O2", "-static", "-s", "-pthread", "-Wall", "-Wextra", "-o"])
+            .arg(&program)
+            .arg(sources.join(name).with_extension("c"));
+        stdout_of(&mut gcc)
+            .with_context(|| format!("cannot compile {name}.c: run `cargo xtask setup` for gcc"))?;
+        self.file(&Path::new("bin").join(name), &std::fs::read(program)?, 0o755)
+    }
+
     /// Adds a symbolic link and its parents.
     pub(crate) fn link(&self, path: &Path, target: &str) -> Result<()> {
         self.folder(path.parent().unwrap_or(Path::new("")))?;
