@@ -1,14 +1,18 @@
 //! Where JSON lines go: a file or stdout, in whole lines only, with the first failure kept.
 //!
-//! Takes bytes in any portions; the report buffers them. After a failed write the file is cut back to its last whole line and everything that
-//! follows is dropped without an error: a full disk must not change what happens to the container.
+//! Takes bytes in any portions; the report buffers them. After a failed write the file is cut back to its last whole
+//! line and everything that follows is dropped without an error: a full disk must not change what happens to the
+//! container.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::sync::mpsc;
 
 use anyhow::{Context, Result};
+use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
+use rustix::io::Errno;
 
 /// A destination of JSON lines.
 pub struct Output {
@@ -49,19 +53,29 @@ impl OutputHealth {
 }
 
 impl Output {
-    /// Makes (or empties) the file.
+    /// Makes (or empties) the file. A FIFO must have a reader already.
     ///
     /// # Errors
-    /// If it cannot be made.
+    /// If it cannot be made, or is a FIFO without a reader.
     pub fn to_file(path: &Path) -> Result<(Self, OutputHealth)> {
         let file = OpenOptions::new()
             .write(true)
             .create(true)
             .truncate(true)
+            // Otherwise opening a FIFO would wait for its reader, for ever if none comes.
+            .custom_flags(OFlags::NONBLOCK.bits().cast_signed())
             .open(path)
+            .map_err(|error| {
+                let words = refused(path, error.raw_os_error());
+                anyhow::Error::new(error).context(words)
+            })?;
+        // From here on a slow reader is waited for, as with stdout.
+        let blocking = fcntl_getfl(&file).map(|flags| flags - OFlags::NONBLOCK);
+        blocking
+            .and_then(|flags| fcntl_setfl(&file, flags))
             .with_context(|| {
                 format!(
-                    "cannot write {}; give -o a file in a directory that exists and is writable",
+                    "cannot set {} to wait for room; give -o another file",
                     path.display()
                 )
             })?;
@@ -126,6 +140,21 @@ impl Output {
         // One place is enough: only the first failure is told, and there is only one.
         let _ = self.failures.try_send(error);
     }
+}
+
+/// Why the file at `path` cannot be written, as far as the error's number tells.
+fn refused(path: &Path, number: Option<i32>) -> String {
+    // Of a FIFO: nobody reads it. Sockets and devices without a driver say so as well.
+    if number == Some(Errno::NXIO.raw_os_error()) {
+        return format!(
+            "nobody reads {}; start its reader before rei, or give -o a plain file",
+            path.display()
+        );
+    }
+    format!(
+        "cannot write {}; give -o a file in a directory that exists and is writable",
+        path.display()
+    )
 }
 
 impl Write for Output {
@@ -262,12 +291,43 @@ mod tests {
 
     #[test]
     fn a_device_without_room_is_a_failure() {
-        if let Ok((mut output, health)) = Output::to_file(Path::new("/dev/full")) {
-            output.write_all(b"line\n").unwrap();
-            assert_eq!(
-                health.failure().map(|error| error.kind()),
-                Some(io::ErrorKind::StorageFull)
-            );
-        }
+        let (mut output, health) = Output::to_file(Path::new("/dev/full")).unwrap();
+        output.write_all(b"line\n").unwrap();
+        assert_eq!(
+            health.failure().map(|error| error.kind()),
+            Some(io::ErrorKind::StorageFull)
+        );
+    }
+
+    #[test]
+    fn a_fifo_needs_its_reader_first_and_then_waits_for_it() {
+        use std::io::Read;
+
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("fifo");
+        rustix::fs::mkfifoat(rustix::fs::CWD, &path, rustix::fs::Mode::RWXU).unwrap();
+        let error = Output::to_file(&path).map(|_| ()).unwrap_err().to_string();
+        assert!(
+            error.contains("nobody reads") && error.contains("/fifo"),
+            "{error}"
+        );
+
+        let mut reader = OpenOptions::new()
+            .read(true)
+            .custom_flags(OFlags::NONBLOCK.bits().cast_signed())
+            .open(&path)
+            .unwrap();
+        let (mut output, health) = Output::to_file(&path).unwrap();
+        // More than a pipe holds: the writer has to wait, and nothing is lost by that.
+        let line = [&[b'x'; 99][..], b"\n"].concat();
+        let writer = std::thread::spawn(move || {
+            (0..4096).for_each(|_| output.write_all(&line).unwrap());
+        });
+        fcntl_setfl(&reader, fcntl_getfl(&reader).unwrap() - OFlags::NONBLOCK).unwrap();
+        let mut read = Vec::new();
+        reader.read_to_end(&mut read).unwrap();
+        writer.join().unwrap();
+        assert_eq!(read.len(), 4096 * 100);
+        assert!(health.failure().is_none());
     }
 }

@@ -6,11 +6,11 @@
 
 use std::collections::VecDeque;
 use std::io;
-use std::thread::{self, JoinHandle};
+use std::thread;
 
 use bytes::Bytes;
 use tokio::runtime::Handle;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
 
 use crate::attach::Loss;
 use crate::coverage::RouteGap;
@@ -60,6 +60,8 @@ pub enum Instruction {
     Losses(Vec<Loss>),
     /// Something makes the record incomplete.
     Reason(Reason),
+    /// Everything before has been told: answer with [`Notice::Settled`] when what follows from it has been told, too.
+    Settle,
     /// Nothing comes any more: close the report.
     End(Closing),
 }
@@ -113,6 +115,8 @@ pub enum Notice {
     },
     /// Every record that the reader gave has been taken.
     Drained,
+    /// Every instruction before [`Instruction::Settle`] has been obeyed.
+    Settled,
 }
 
 /// What is left when the recorder has ended.
@@ -133,7 +137,8 @@ pub struct Wires {
     pub notices: mpsc::Sender<Notice>,
 }
 
-/// Starts the recorder's thread. The report must have begun.
+/// Starts the recorder's thread. The report must have begun. What is left comes by the channel, when the recorder has
+/// ended; it is closed without a word if the thread panicked. Nobody has to join the thread: it may hang in a write.
 ///
 /// # Errors
 /// If the system gives no thread.
@@ -143,7 +148,7 @@ pub fn spawn(
     identity: Identity,
     wires: Wires,
     runtime: Handle,
-) -> io::Result<JoinHandle<Outcome>> {
+) -> io::Result<oneshot::Receiver<Outcome>> {
     let recorder = Recorder {
         report,
         enricher,
@@ -155,9 +160,15 @@ pub fn spawn(
         notices: wires.notices,
         failure: None,
     };
+    let (left, outcome) = oneshot::channel();
     thread::Builder::new()
         .name("rei-recorder".to_owned())
-        .spawn(move || runtime.block_on(recorder.run(wires.records, wires.instructions)))
+        .spawn(move || {
+            let outcome = runtime.block_on(recorder.run(wires.records, wires.instructions));
+            // Who gave up waiting needs it no more.
+            let _ = left.send(outcome);
+        })?;
+    Ok(outcome)
 }
 
 struct Recorder {
@@ -209,15 +220,13 @@ impl Recorder {
     /// Every record was taken: what is asked for from here on ends the run.
     async fn drained(mut self, mut instructions: mpsc::Receiver<Instruction>) -> Outcome {
         self.unsent.push_back(Notice::Drained);
-        while let Some(notice) = self.unsent.pop_front() {
-            // Nobody listening means that the observing command failed; its instructions end as well then.
-            let _ = self.notices.send(notice).await;
-        }
+        self.send_every_notice().await;
         while let Some(instruction) = instructions.recv().await {
             match instruction {
                 Instruction::End(closing) => return self.end(closing),
                 instruction => self.obey(instruction),
             }
+            self.send_every_notice().await;
         }
         Outcome {
             summary: None,
@@ -287,6 +296,7 @@ impl Recorder {
                 self.note(written);
             }
             Instruction::Reason(reason) => self.report.reason(reason),
+            Instruction::Settle => self.unsent.push_back(Notice::Settled),
             // Both callers took it out before.
             Instruction::End(_) => {}
         }
@@ -353,6 +363,14 @@ impl Recorder {
         }
     }
 
+    /// With nothing else left to do, the recorder may wait for its listener.
+    async fn send_every_notice(&mut self) {
+        while let Some(notice) = self.unsent.pop_front() {
+            // Nobody listening means that the observing command failed; its instructions end as well then.
+            let _ = self.notices.send(notice).await;
+        }
+    }
+
     fn send_notices(&mut self) {
         while let Some(notice) = self.unsent.pop_front() {
             match self.notices.try_send(notice) {
@@ -376,3 +394,6 @@ fn unidentified(count: u64) -> Reason {
             .to_owned(),
     }
 }
+
+#[cfg(test)]
+mod tests;

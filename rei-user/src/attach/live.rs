@@ -136,7 +136,7 @@ fn every_program_stays_within_its_verifier_budget() {
         let walked = info
             .verified_instruction_count()
             .expect("Linux 5.16 and later count");
-        println!("{}: {walked} instructions walked", program.name);
+        eprintln!("{}: {walked} instructions walked", program.name);
         assert!(walked <= VERIFIER_BUDGET, "{}: {walked}", program.name);
     }
 }

@@ -1,18 +1,17 @@
 //! `rei attach`: containers that already run, until they end or somebody asks for an end.
 
 use std::collections::BTreeSet;
-use std::future::pending;
 use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
-use tokio::time::{Instant, sleep_until};
+use tokio::time::Instant;
 
 use super::observation::{Ending, Observation, Plan};
 use super::signals::{Farewell, Signals};
 use super::target::{self, Tree};
-use super::{runtime, say};
+use super::{reached, runtime, say};
 use crate::cgroup;
 use crate::cli::{AttachArgs, EXIT_FAILED, EXIT_INCOMPLETE};
 use crate::enrich::Target;
@@ -38,7 +37,6 @@ pub(super) fn run(args: AttachArgs) -> Result<u8> {
 async fn observe(args: &AttachArgs, output: Option<(Output, OutputHealth)>) -> Result<u8> {
     let root = cgroup::mount_point()?;
     let trees = target::find(&root, &args.targets).await?;
-    let mut signals = Signals::listen()?;
     let mut command = vec!["rei".into(), "attach".into()];
     command.extend(args.targets.iter().cloned());
     let plan = Plan {
@@ -48,6 +46,8 @@ async fn observe(args: &AttachArgs, output: Option<(Output, OutputHealth)>) -> R
         identity: Identity::of_known_scopes(),
     };
     let mut observation = Observation::start(&root, &args.recording, plan, output)?;
+    // Not before: until here a signal ends rei, whatever holds it up.
+    let mut signals = Signals::listen()?;
     for tree in &trees {
         watch(&mut observation, tree).await?;
     }
@@ -55,7 +55,7 @@ async fn observe(args: &AttachArgs, output: Option<(Output, OutputHealth)>) -> R
 
     let mut farewell = Farewell::default();
     let end = args.duration.map(|duration| Instant::now() + duration);
-    while !observation.is_all_gone() && !observation.has_output_failed() {
+    while !observation.is_all_gone() && !observation.has_output_failed() && !observation.is_broken() {
         tokio::select! {
             caught = signals.next() => farewell.heed(caught, None),
             () = farewell.is_due() => break,
@@ -83,7 +83,7 @@ async fn observe(args: &AttachArgs, output: Option<(Output, OutputHealth)>) -> R
         counts_processes: false,
         reasons,
     };
-    observation.finish(ending).await
+    observation.finish(ending, &mut signals, &farewell).await
 }
 
 /// Watches a tree, then follows the processes that are in it already.
@@ -155,12 +155,5 @@ fn name(tree: &Tree) -> String {
         Some((Some(name), Some(id))) => format!("container {name} ({id})"),
         Some((None, Some(id))) => format!("container {id}"),
         _ => format!("the cgroup {}", Path::new(&tree.path).display()),
-    }
-}
-
-async fn reached(end: Option<Instant>) {
-    match end {
-        Some(end) => sleep_until(end).await,
-        None => pending().await,
     }
 }

@@ -6,19 +6,19 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 use tokio::process::Child;
 use tokio::task::JoinHandle;
-use tokio::time::{interval, sleep};
+use tokio::time::{Instant, interval, sleep};
 
 use super::observation::{Observation, Plan};
 use super::run::ending;
-use super::say;
 use super::signals::{Farewell, Signals};
-use super::terminal;
+use super::{reached, say, terminal};
 use crate::cgroup;
 use crate::cli::RunArgs;
 use crate::engine::ContainerFacts;
 use crate::engine::cidfile::CidFile;
 use crate::engine::docker::Docker;
 use crate::engine::docker_command::DockerRun;
+use crate::engine::inspect::Inspected;
 use crate::enrich::Target;
 use crate::identity::Identity;
 use crate::output::{Output, OutputHealth};
@@ -59,8 +59,6 @@ pub(super) async fn run(
 ) -> Result<u8> {
     docker.ping().await?;
     let root = cgroup::mount_point()?;
-    let cidfile = CidFile::prepare(docker_run.cidfile())?;
-    let signals = Signals::listen()?;
     let plan = Plan {
         command: args.command.clone(),
         target: "docker",
@@ -68,6 +66,9 @@ pub(super) async fn run(
         identity: Identity::of_awaited_container(),
     };
     let mut observation = Observation::start(&root, &args.recording, plan, output)?;
+    // Not before: until here a signal ends rei, whatever holds it up.
+    let signals = Signals::listen()?;
+    let cidfile = CidFile::prepare(docker_run.cidfile())?;
     observation.sensors().arm_new_containers(None)?;
     let words = cidfile.add_to(docker_run);
     let cli = tokio::process::Command::new(docker_run.program())
@@ -80,80 +81,134 @@ pub(super) async fn run(
         cidfile,
         cli,
         is_detached: docker_run.is_detached(),
+        cli_status: None,
         id: None,
+        facts: None,
+        fate: None,
         follower: None,
+        last_word: None,
         container_exit: None,
         has_started: false,
+        is_over: false,
         terminal: terminal::Settings::keep(),
     };
     run.observe(args, signals).await
 }
 
-/// A docker command under way.
+/// A docker command under way. Whatever the engine is asked runs as a task: an engine that does not answer must not
+/// keep rei from hearing signals.
 struct ContainerRun {
     observation: Observation,
     docker: Docker,
     cidfile: CidFile,
     cli: Child,
     is_detached: bool,
+    /// How the docker command ended, once it has.
+    cli_status: Option<ExitStatus>,
     /// Id of the container, once docker has told it.
     id: Option<String>,
+    /// Asks who the container is.
+    facts: Option<JoinHandle<Described>>,
+    /// Asks whether the container goes on without the docker command.
+    fate: Option<JoinHandle<Result<Option<Inspected>>>>,
     /// Waits for the container's end.
     follower: Option<JoinHandle<Result<Option<i32>>>>,
+    /// Until then the follower may tell the exit code of a container that is gone.
+    last_word: Option<Instant>,
     /// Exit code of the container as the engine tells it.
     container_exit: Option<i32>,
     has_started: bool,
+    /// Nothing more is to happen.
+    is_over: bool,
     terminal: terminal::Settings,
+}
+
+/// What the engine says of a container that was just made.
+struct Described {
+    container: Container,
+    has_started: bool,
 }
 
 impl ContainerRun {
     async fn observe(mut self, args: &RunArgs, mut signals: Signals) -> Result<u8> {
         let mut farewell = Farewell::default();
-        let mut look = interval(CIDFILE_PAUSE);
-        let mut cli_status: Option<ExitStatus> = None;
-        let is_over = loop {
+        self.follow(&mut signals, &mut farewell).await?;
+        if self.is_over && self.has_started {
             tokio::select! {
-                status = self.cli.wait(), if cli_status.is_none() => {
-                    let status = status.context("cannot wait for docker")?;
-                    cli_status = Some(status);
-                    if !self.outlives_cli(status, &farewell).await {
-                        break true;
-                    }
-                    if farewell.first().is_some() {
-                        break false;
-                    }
-                }
-                _ = look.tick(), if self.id.is_none() && cli_status.is_none() => self.look_for_id().await?,
-                followed = ended(&mut self.follower) => {
-                    self.follower = None;
-                    self.note_end(followed);
-                    if cli_status.is_some() {
-                        break true;
-                    }
-                }
-                caught = signals.next() => farewell.heed(caught, self.cli.id()),
-                () = farewell.is_due() => break false,
-                () = self.observation.tend() => {}
+                () = self.observation.await_gone(CGROUP_PATIENCE) => {}
+                caught = signals.next() => farewell.heed(caught, None),
             }
-        };
-        if is_over && self.has_started {
-            self.observation.await_gone(CGROUP_PATIENCE).await;
         }
-        if let Some(follower) = self.follower.take() {
-            follower.abort();
-        }
-        if cli_status.is_none() {
+        self.stop_asking().await;
+        if self.cli_status.is_none() {
             self.let_go().await;
         }
-        if let (false, Some(id)) = (is_over, self.id.as_deref().map(short)) {
+        if let (false, Some(id)) = (self.is_over, self.id.as_deref().map(short)) {
             say(format_args!(
                 "container {id} runs on, unobserved; `docker attach {id}` reaches it"
             ));
         }
-        let exit = if is_over { self.exit(cli_status) } else { None };
+        let exit = if self.is_over { self.exit() } else { None };
         let mut ending = ending(exit, &farewell, &args.recording);
         ending.expects_scope = self.has_started;
-        self.observation.finish(ending).await
+        self.observation.finish(ending, &mut signals, &farewell).await
+    }
+
+    /// Until it is over, or observing has to stop before.
+    async fn follow(&mut self, signals: &mut Signals, farewell: &mut Farewell) -> Result<()> {
+        let mut look = interval(CIDFILE_PAUSE);
+        loop {
+            let has_answers = self.facts.is_none() && self.fate.is_none();
+            if self.observation.is_broken() || (self.is_over && has_answers) {
+                return Ok(());
+            }
+            tokio::select! {
+                status = self.cli.wait(), if self.cli_status.is_none() => {
+                    self.cli_status = Some(status.context("cannot wait for docker")?);
+                    self.ask_for_fate();
+                }
+                _ = look.tick(), if self.id.is_none() && self.cli_status.is_none() => self.look_for_id()?,
+                described = answer(&mut self.facts) => {
+                    self.facts = None;
+                    self.meet(described?).await;
+                }
+                fate = answer(&mut self.fate) => {
+                    self.fate = None;
+                    if self.lives_on(fate.and_then(|inspected| inspected)) {
+                        if farewell.first().is_some() {
+                            return Ok(());
+                        }
+                        say(format_args!(
+                            "container {} runs in the background; observing until it ends (Ctrl-C stops observing)",
+                            self.id.as_deref().map_or("", short)
+                        ));
+                    }
+                }
+                followed = answer(&mut self.follower) => {
+                    self.follower = None;
+                    self.note_end(followed.and_then(|code| code));
+                    self.is_over |= self.cli_status.is_some();
+                }
+                () = reached(self.last_word), if !self.is_over => self.is_over = true,
+                caught = signals.next() => farewell.heed(caught, self.cli.id()),
+                () = farewell.is_due() => return Ok(()),
+                () = self.observation.tend() => {}
+            }
+        }
+    }
+
+    /// Nothing that the engine has still to say matters any more.
+    async fn stop_asking(&mut self) {
+        if let Some(fate) = self.fate.take() {
+            fate.abort();
+        }
+        if let Some(follower) = self.follower.take() {
+            follower.abort();
+        }
+        if let (Some(facts), Some(id)) = (self.facts.take(), self.id.as_deref()) {
+            facts.abort();
+            self.meet(Described::by_id_alone(id)).await;
+        }
     }
 
     /// Ends the docker client, which rei started: the container runs on without both.
@@ -163,48 +218,46 @@ impl ContainerRun {
         self.terminal.put_back();
     }
 
-    /// Whether the container goes on after the docker CLI has ended.
-    async fn outlives_cli(&mut self, status: ExitStatus, farewell: &Farewell) -> bool {
-        if let Err(error) = self.look_for_id().await {
+    /// The docker command has ended; its container may go on.
+    fn ask_for_fate(&mut self) {
+        if let Err(error) = self.look_for_id() {
             say(format_args!("{error:#}"));
         }
-        let Some(id) = self.id.clone() else { return false };
-        match self.docker.inspect(&id).await {
+        let Some(id) = self.id.clone() else {
+            self.is_over = true;
+            return;
+        };
+        let docker = self.docker.clone();
+        self.fate = Some(tokio::spawn(async move { docker.inspect(&id).await }));
+    }
+
+    /// Whether the container goes on after the docker command has ended.
+    fn lives_on(&mut self, fate: Result<Option<Inspected>>) -> bool {
+        match fate {
+            Ok(Some(inspected)) if inspected.alive => {
+                self.has_started |= inspected.started;
+                // Unless whoever waits for its end was faster.
+                return !self.is_over;
+            }
             Ok(Some(inspected)) => {
                 self.has_started |= inspected.started;
-                if !inspected.alive {
-                    self.container_exit.get_or_insert(inspected.exit_code);
-                    return false;
-                }
-                if farewell.first().is_none() {
-                    say(format_args!(
-                        "container {} runs in the background; observing until it ends (Ctrl-C stops observing)",
-                        short(&id)
-                    ));
-                }
-                true
+                self.container_exit.get_or_insert(inspected.exit_code);
+                self.is_over = true;
             }
             Ok(None) => {
                 // Removed already: docker's own exit code tells whether it had been started.
-                self.has_started |= !status.code().is_some_and(|code| NOT_STARTED.contains(&code));
-                self.take_finished_follower().await;
-                false
+                let code = self.cli_status.and_then(|status| status.code());
+                self.has_started |= !code.is_some_and(|code| NOT_STARTED.contains(&code));
+                // Whoever waits for its end is about to know its exit code.
+                self.is_over |= self.follower.is_none();
+                self.last_word = Some(Instant::now() + ENGINE_PAUSE);
             }
             Err(error) => {
                 say(format_args!("{error:#}"));
-                false
+                self.is_over = true;
             }
         }
-    }
-
-    /// A container that is removed has ended: whoever waits for that is about to know its exit code.
-    async fn take_finished_follower(&mut self) {
-        if let Some(mut follower) = self.follower.take() {
-            match tokio::time::timeout(ENGINE_PAUSE, &mut follower).await {
-                Ok(followed) => self.note_end(followed.unwrap_or_else(|error| Err(error.into()))),
-                Err(_) => follower.abort(),
-            }
-        }
+        false
     }
 
     fn note_end(&mut self, followed: Result<Option<i32>>) {
@@ -217,7 +270,7 @@ impl ContainerRun {
     }
 
     /// Learns the container's id, once docker has written it.
-    async fn look_for_id(&mut self) -> Result<()> {
+    fn look_for_id(&mut self) -> Result<()> {
         if self.id.is_some() {
             return Ok(());
         }
@@ -226,48 +279,22 @@ impl ContainerRun {
         };
         self.observation.sensors().arm_new_containers(Some(&id))?;
         self.follower = Some(tokio::spawn(until_end(self.docker.clone(), id.clone())));
-        let container = self.describe(&id).await;
-        self.observation.instruct(Instruction::Expect(container)).await;
+        self.facts = Some(tokio::spawn(Described::ask(self.docker.clone(), id.clone())));
         self.id = Some(id);
         Ok(())
     }
 
-    async fn describe(&mut self, id: &str) -> Container {
-        let unknown = ContainerFacts {
-            id: id.to_owned(),
-            ..ContainerFacts::default()
-        };
-        match self.docker.inspect(id).await {
-            Ok(Some(inspected)) => {
-                self.has_started |= inspected.started;
-                Container {
-                    facts: inspected.facts,
-                    cgroup_path: None,
-                    source: "engine",
-                }
-            }
-            Ok(None) => Container {
-                facts: unknown,
-                cgroup_path: None,
-                source: "cgroup",
-            },
-            Err(error) => {
-                say(format_args!(
-                    "container {} is known by its id only: {error:#}",
-                    short(id)
-                ));
-                Container {
-                    facts: unknown,
-                    cgroup_path: None,
-                    source: "cgroup",
-                }
-            }
-        }
+    /// The awaited container is known.
+    async fn meet(&mut self, described: Described) {
+        self.has_started |= described.has_started;
+        self.observation
+            .instruct(Instruction::Expect(described.container))
+            .await;
     }
 
     /// The exit of what was run: docker's, or the container's if docker let go of it.
-    fn exit(&self, cli_status: Option<ExitStatus>) -> Option<CommandExit> {
-        let cli_status = cli_status?;
+    fn exit(&self) -> Option<CommandExit> {
+        let cli_status = self.cli_status?;
         match self.container_exit {
             Some(code) if self.is_detached && cli_status.success() => Some(CommandExit::Code(code)),
             None if self.is_detached && cli_status.success() => None,
@@ -280,10 +307,51 @@ fn short(id: &str) -> &str {
     id.get(..12).unwrap_or(id)
 }
 
-/// Resolves when the follower has ended; never, if there is none.
-async fn ended(follower: &mut Option<JoinHandle<Result<Option<i32>>>>) -> Result<Option<i32>> {
-    match follower {
-        Some(follower) => follower.await.unwrap_or_else(|error| Err(error.into())),
+impl Described {
+    /// Asks the engine. Without an answer the container is known by its id only.
+    async fn ask(docker: Docker, id: String) -> Self {
+        match docker.inspect(&id).await {
+            Ok(Some(inspected)) => Described {
+                container: Container {
+                    facts: inspected.facts,
+                    cgroup_path: None,
+                    source: "engine",
+                },
+                has_started: inspected.started,
+            },
+            Ok(None) => Self::by_id_alone(&id),
+            Err(error) => {
+                say(format_args!(
+                    "container {} is known by its id only: {error:#}",
+                    short(&id)
+                ));
+                Self::by_id_alone(&id)
+            }
+        }
+    }
+
+    fn by_id_alone(id: &str) -> Self {
+        let facts = ContainerFacts {
+            id: id.to_owned(),
+            ..ContainerFacts::default()
+        };
+        Described {
+            container: Container {
+                facts,
+                cgroup_path: None,
+                source: "cgroup",
+            },
+            has_started: false,
+        }
+    }
+}
+
+/// Resolves when the task has ended; never, if there is none. Safe to cancel.
+async fn answer<T>(task: &mut Option<JoinHandle<T>>) -> Result<T> {
+    match task {
+        Some(task) => task
+            .await
+            .context("a question to the engine failed; this is a bug in rei"),
         None => std::future::pending().await,
     }
 }

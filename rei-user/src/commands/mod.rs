@@ -1,10 +1,12 @@
 //! One file per subcommand: wires rooms, prints. What they share: [`observation`] and [`signals`].
 
 use std::fmt;
+use std::future::pending;
 use std::io::{self, Write};
 
 use anyhow::{Context, Result};
 use tokio::runtime::{Builder, Runtime};
+use tokio::time::{Instant, sleep_until};
 
 use crate::cli::Command;
 
@@ -13,6 +15,7 @@ mod container;
 mod doctor;
 mod observation;
 mod plain;
+mod recording;
 mod run;
 mod signals;
 mod stage;
@@ -43,4 +46,12 @@ fn runtime() -> Result<Runtime> {
         .enable_all()
         .build()
         .context("the system gives no event loop")
+}
+
+/// Resolves at that time; never, if there is none.
+async fn reached(end: Option<Instant>) {
+    match end {
+        Some(end) => sleep_until(end).await,
+        None => pending().await,
+    }
 }

@@ -4,16 +4,14 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::thread;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
-use tokio::runtime::Handle;
-use tokio::sync::{mpsc, oneshot};
-use tokio::task::JoinHandle;
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval, sleep};
 
+use super::recording::{Beginning, Recording};
 use super::say;
+use super::signals::{Farewell, Signals};
 use crate::attach::{Loss, Sensors, Settings};
 use crate::cgroup;
 use crate::cli::RecordingArgs;
@@ -21,9 +19,8 @@ use crate::coverage::{self, RouteGap};
 use crate::enrich::{Enricher, Target};
 use crate::identity::Identity;
 use crate::output::{Output, OutputHealth};
-use crate::recorder::{self, Closing, Container, Instruction, Notice, Outcome, Wires};
+use crate::recorder::{Closing, Container, Instruction, Notice};
 use crate::report::{CommandExit, ExitCodes, Reason, Report, RunStart, Summary};
-use crate::ring;
 
 /// How often the loss counters and the output are looked at.
 const LOOK_PAUSE: Duration = Duration::from_millis(100);
@@ -67,11 +64,7 @@ struct OwnScope {
 pub(super) struct Observation {
     sensors: Sensors,
     root: PathBuf,
-    reader: JoinHandle<()>,
-    stop_reader: Option<oneshot::Sender<()>>,
-    instructions: mpsc::Sender<Instruction>,
-    notices: mpsc::Receiver<Notice>,
-    recorder: Option<thread::JoinHandle<Outcome>>,
+    recording: Recording,
     health: Option<OutputHealth>,
     output_failure: Option<io::Error>,
     ours: BTreeMap<u64, OwnScope>,
@@ -110,47 +103,19 @@ impl Observation {
             );
         }
 
-        let (to_recorder, records) = mpsc::channel(ring::CHANNEL_RECORDS);
-        let (instructions, orders) = mpsc::channel(recorder::INSTRUCTIONS);
-        let (told, notices) = mpsc::channel(recorder::NOTICES);
-        let wires = Wires {
-            records,
-            instructions: orders,
-            notices: told,
-        };
-        let recorder = recorder::spawn(
+        let beginning = Beginning {
             report,
-            Enricher::new(plan.kind),
-            plan.identity,
-            wires,
-            Handle::current(),
-        )
-        .context("the system gives no thread for the recorder")?;
-
-        let (stop_reader, mut stop) = oneshot::channel();
+            enricher: Enricher::new(plan.kind),
+            identity: plan.identity,
+        };
         let stall = Duration::from_millis(args.stall_reader.unwrap_or(0));
-        let reader = tokio::spawn(async move {
-            // A test aid: the ring is left alone for a while, but never beyond the end.
-            let is_stopped = tokio::select! {
-                _ = &mut stop, if !stall.is_zero() => true,
-                () = sleep(stall) => false,
-            };
-            if is_stopped {
-                let (_, stopped) = oneshot::channel();
-                return ring::read(ring, to_recorder, stopped).await;
-            }
-            ring::read(ring, to_recorder, stop).await;
-        });
+        let recording = Recording::start(ring, beginning, stall)?;
         let mut look = interval(LOOK_PAUSE);
         look.set_missed_tick_behavior(MissedTickBehavior::Delay);
         Ok(Self {
             sensors,
             root: root.to_owned(),
-            reader,
-            stop_reader: Some(stop_reader),
-            instructions,
-            notices,
-            recorder: Some(recorder),
+            recording,
             health,
             output_failure: None,
             ours: BTreeMap::new(),
@@ -176,15 +141,19 @@ impl Observation {
         self.instruct(Instruction::Own { scope, container }).await;
     }
 
-    /// Tells the recorder something. A recorder that is gone is noticed at the end.
-    pub(super) async fn instruct(&mut self, instruction: Instruction) {
-        let _ = self.instructions.send(instruction).await;
+    /// Tells the recorder something.
+    pub(super) async fn instruct(&self, instruction: Instruction) {
+        self.recording.instruct(instruction).await;
     }
 
     /// Does one piece of housekeeping, when there is one. Safe to cancel.
     pub(super) async fn tend(&mut self) {
         tokio::select! {
-            Some(notice) = self.notices.recv() => self.heed(&notice),
+            notice = self.recording.heard() => {
+                if let Some(notice) = notice {
+                    self.heed(&notice);
+                }
+            }
             _ = self.look.tick() => self.look(),
         }
     }
@@ -192,6 +161,11 @@ impl Observation {
     /// Whether at least one scope is ours and all of them are gone.
     pub(super) fn is_all_gone(&self) -> bool {
         !self.ours.is_empty() && self.ours.values().all(|scope| scope.is_gone)
+    }
+
+    /// Whether reader or recorder has ended: there is nothing to wait for any more.
+    pub(super) fn is_broken(&self) -> bool {
+        self.recording.is_broken()
     }
 
     /// Whether the output failed.
@@ -202,7 +176,8 @@ impl Observation {
     /// Waits until every scope of ours is gone, but not for long.
     pub(super) async fn await_gone(&mut self, patience: Duration) {
         let end = Instant::now() + patience;
-        while !self.ours.is_empty() && !self.is_all_gone() && Instant::now() < end {
+        let is_awaited = |this: &Self| !this.ours.is_empty() && !this.is_all_gone() && !this.is_broken();
+        while is_awaited(self) && Instant::now() < end {
             tokio::select! {
                 () = self.tend() => {}
                 () = sleep(LOOK_PAUSE) => {}
@@ -229,9 +204,7 @@ impl Observation {
             Notice::Unnamed { scope } => {
                 if let Some(path) = path_of_scope(&self.root, *scope) {
                     // If the recorder has no room for it, the scope stays undecided and is reported as that.
-                    let _ = self
-                        .instructions
-                        .try_send(Instruction::Named { scope: *scope, path });
+                    self.recording.mention(Instruction::Named { scope: *scope, path });
                 }
             }
             Notice::Gone { scope } => {
@@ -239,7 +212,13 @@ impl Observation {
                     scope.is_gone = true;
                 }
             }
-            Notice::Drained => {}
+            Notice::Drained | Notice::Settled => {}
+        }
+    }
+
+    async fn heed_until(&mut self, last: &Notice) {
+        while let Some(notice) = self.recording.heard_before(last).await {
+            self.heed(&notice);
         }
     }
 
@@ -252,11 +231,7 @@ impl Observation {
         match self.sensors.losses() {
             Ok(losses) if losses != self.losses => {
                 // Without room it is told at the next look.
-                if self
-                    .instructions
-                    .try_send(Instruction::Losses(losses.clone()))
-                    .is_ok()
-                {
+                if self.recording.mention(Instruction::Losses(losses.clone())) {
                     self.losses = losses;
                 }
             }
@@ -277,21 +252,34 @@ impl Observation {
     }
 
     /// Detaches, drains, closes the report, prints the summary. Gives the exit code.
-    pub(super) async fn finish(mut self, ending: Ending) -> Result<u8> {
+    ///
+    /// # Errors
+    /// If that failed, or somebody gave up waiting for it: an output that takes nothing can hold it up for ever.
+    pub(super) async fn finish(
+        self,
+        ending: Ending,
+        signals: &mut Signals,
+        farewell: &Farewell,
+    ) -> Result<u8> {
+        let output = self.health.as_ref().map_or_else(String::new, |health| {
+            format!(" Whoever reads {} has to go on reading", health.name())
+        });
+        tokio::select! {
+            code = self.close(ending) => code,
+            caught = farewell.is_given_up(signals) => bail!(
+                "{} ended rei before the record was closed: it has no last line, and there is no summary.{output}",
+                caught.name()
+            ),
+        }
+    }
+
+    async fn close(mut self, ending: Ending) -> Result<u8> {
         self.sensors.detach();
-        if let Some(stop) = self.stop_reader.take() {
-            // If nobody listens the reader has ended, because the recorder is gone: seen below.
-            let _ = stop.send(());
-        }
-        (&mut self.reader)
-            .await
-            .context("the reader of the event buffer failed")?;
-        while let Some(notice) = self.notices.recv().await {
-            match notice {
-                Notice::Drained => break,
-                notice => self.heed(&notice),
-            }
-        }
+        self.recording.stop_reader().await?;
+        self.heed_until(&Notice::Drained).await;
+        // What was heeded last may have named a scope: only now all of ours are known.
+        self.instruct(Instruction::Settle).await;
+        self.heed_until(&Notice::Settled).await;
         let losses = self
             .sensors
             .losses()
@@ -306,11 +294,7 @@ impl Observation {
             exit_codes: ending.exit_codes,
             gaps,
         };
-        self.instruct(Instruction::End(closing)).await;
-        let outcome = self.recorder.take().map(thread::JoinHandle::join);
-        let Some(Ok(outcome)) = outcome else {
-            bail!("the recorder failed; this is a bug in rei")
-        };
+        let outcome = self.recording.close(closing).await?;
         if let Some(error) = outcome.failure {
             return Err(error).context("the report could not be written");
         }

@@ -21,7 +21,6 @@ use crate::report::CommandExit;
 pub(super) async fn run(args: &RunArgs, output: Option<(Output, OutputHealth)>) -> Result<u8> {
     let root = cgroup::mount_point()?;
     sweep(&root);
-    let mut signals = Signals::listen()?;
     let plan = Plan {
         command: args.command.clone(),
         target: "plain",
@@ -29,6 +28,8 @@ pub(super) async fn run(args: &RunArgs, output: Option<(Output, OutputHealth)>) 
         identity: Identity::of_known_scopes(),
     };
     let mut observation = Observation::start(&root, &args.recording, plan, output)?;
+    // Not before: until here a signal ends rei, whatever holds it up.
+    let mut signals = Signals::listen()?;
     let fresh = FreshCgroup::make(&root)?;
     let scope = fresh.id()?;
     observation.sensors().watch_plain(scope)?;
@@ -41,6 +42,9 @@ pub(super) async fn run(args: &RunArgs, output: Option<(Output, OutputHealth)>) 
         .context("cannot start the command; is /proc mounted?")?;
     let mut farewell = Farewell::default();
     let status = loop {
+        if observation.is_broken() {
+            break None;
+        }
         tokio::select! {
             status = child.wait() => break Some(status.context("cannot wait for the command")?),
             caught = signals.next() => farewell.heed(caught, child.id()),
@@ -48,13 +52,8 @@ pub(super) async fn run(args: &RunArgs, output: Option<(Output, OutputHealth)>) 
             () = observation.tend() => {}
         }
     };
-    observation
-        .finish(ending(
-            status.and_then(CommandExit::of),
-            &farewell,
-            &args.recording,
-        ))
-        .await
+    let ending = ending(status.and_then(CommandExit::of), &farewell, &args.recording);
+    observation.finish(ending, &mut signals, &farewell).await
     // Only now, detached, the cgroup goes: what outlives the command moves back to where rei was started.
 }
 

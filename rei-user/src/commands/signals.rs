@@ -12,13 +12,15 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use rustix::process::{Pid, Signal};
 use tokio::signal::unix::{SignalKind, signal};
-use tokio::time::{Instant, sleep_until};
+use tokio::time::{Instant, sleep, sleep_until};
 
 use super::terminal::is_in_foreground;
 
 /// How long a command may take to end after a signal was passed on. Who sends SIGTERM usually sends SIGKILL after
 /// ten seconds: the summary has to be out by then.
 const PATIENCE: Duration = Duration::from_secs(5);
+/// Closing a record takes less unless something holds it up: an impatient second signal does not cost the record.
+const CLOSING_TIME: Duration = Duration::from_secs(1);
 
 /// Signals that ask for an end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -177,6 +179,23 @@ impl Farewell {
     /// The first signal that came.
     pub(super) fn first(&self) -> Option<Caught> {
         self.first
+    }
+
+    /// While the record is closed: resolves at the second signal, those before included, but leaves the work its time.
+    pub(super) async fn is_given_up(&self, signals: &mut Signals) -> Caught {
+        sleep(CLOSING_TIME).await;
+        let mut is_asked = self.first.is_some();
+        loop {
+            let caught = signals.next().await;
+            if is_asked {
+                return caught;
+            }
+            is_asked = true;
+            super::say(format_args!(
+                "{}: the record is still being closed; another signal ends rei without that",
+                caught.name()
+            ));
+        }
     }
 
     /// Resolves when observing has to end; never, if nobody asked for it.
