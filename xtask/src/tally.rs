@@ -30,24 +30,38 @@ impl Counts {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Tally {
     suite: String,
+    /// What the suite that has not ended yet has shown so far.
+    unfinished: Counts,
     suites: BTreeMap<String, Counts>,
 }
 
 impl Tally {
     /// Takes in one line of output.
     pub(crate) fn read(&mut self, line: &str) {
-        if let Some(binary) = line.trim_start().strip_prefix("Running ") {
+        if let Some(outcome) = line
+            .strip_prefix("test ")
+            .and_then(|rest| rest.rsplit_once(" ... "))
+        {
+            match outcome.1.trim_end() {
+                "ok" => self.unfinished.passed += 1,
+                "FAILED" => self.unfinished.failed += 1,
+                _ => {}
+            }
+        } else if let Some(binary) = line.trim_start().strip_prefix("Running ") {
             binary_name(binary).unwrap_or("?").clone_into(&mut self.suite);
         } else if let Some(library) = line.trim_start().strip_prefix("Doc-tests ") {
             self.suite = format!("{DOC}{library}");
         } else if let Some(counts) = line.strip_prefix("test result: ").and_then(counts) {
             self.suites.entry(self.suite.clone()).or_default().add(counts);
+            self.unfinished = Counts::default();
         }
     }
 
-    /// All suites together.
+    /// All suites together, one that was stopped in the middle included.
     pub(crate) fn total(&self) -> Counts {
-        self.sum(|_| true)
+        let mut total = self.sum(|_| true);
+        total.add(self.unfinished);
+        total
     }
 
     /// One suite; zeros if it did not run.
@@ -159,6 +173,36 @@ test result: ok, I would say
     #[test]
     fn examples_in_documentation_are_not_left_out() {
         assert_eq!(tally().left_out(), 8);
+    }
+
+    #[test]
+    fn the_tests_of_a_suite_that_was_stopped_count() {
+        let mut tally = tally();
+        for line in [
+            "test a ... ok",
+            "test b ... FAILED",
+            "test c ... ignored, root",
+            "test d ... ",
+        ] {
+            tally.read(line);
+        }
+        assert_eq!(
+            tally.total(),
+            Counts {
+                passed: 4,
+                failed: 2,
+                ignored: 11
+            }
+        );
+        tally.read("test result: FAILED. 3 passed; 1 failed; 1 ignored; 0 measured; 0 filtered out");
+        assert_eq!(
+            tally.total(),
+            Counts {
+                passed: 6,
+                failed: 2,
+                ignored: 12
+            }
+        );
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! One file per subcommand: wires rooms, prints. What they share: [`observation`] and [`signals`].
+//! One file per subcommand: wires rooms, prints. What they share: `observation` and `signals`.
 
 use std::fmt;
 use std::future::pending;
