@@ -76,9 +76,10 @@ fn unseen() -> Reason {
 fn never_began() -> Reason {
     Reason::Other {
         kind: "entrypoint_not_seen",
-        text: "no program was seen to start: what the command or container itself did cannot be told from the \
+        text:
+            "no program was seen to start: what the command or container itself did cannot be told from the \
                preparations for it"
-            .to_owned(),
+                .to_owned(),
         next_step: "look at the events of phase runtime with --json -o FILE".to_owned(),
     }
 }

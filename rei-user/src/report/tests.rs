@@ -189,6 +189,7 @@ fn tcp(ret: i64) -> ConnectBody {
         socket_type: 1,
         protocol: 6,
         source: address_source::SYN_SENT,
+        evidence: evidence::ENTRY_SEEN,
         syscall: 42,
         ..ConnectBody::default()
     }
@@ -397,6 +398,10 @@ fn lines_come_in_order_and_say_what_happened() {
         (&exec["chain"], &exec["origin"], &exec["dev"]),
         (&json!("entrypoint"), &json!("image"), &json!("0:50"))
     );
+    assert_eq!(
+        (&exec["script_confidence"], &exec["confidence"]),
+        (&json!("kernel_text"), &json!("kernel_object"))
+    );
     assert_eq!(exec["env_names"], json!(["PATH", "HOME"]));
     let device = &lines[3];
     assert_eq!(
@@ -439,6 +444,37 @@ fn lines_come_in_order_and_say_what_happened() {
         .map(|r| r["kind"].as_str().unwrap())
         .collect();
     assert_eq!(kinds, ["lost", "undecodable", "unresolved", "path_cut"]);
+}
+
+#[test]
+fn what_is_not_whole_is_named() {
+    let mut run = Run::new();
+    let mut header = record::header(EventKind::Open);
+    header.missing = missing::TEXT_CUT | missing::PATH_RACED;
+    run.take(
+        &header,
+        &failed(-36),
+        &[(PartTag::TextExit, b"x"), (PartTag::Base, b"")],
+    );
+    run.event(&Body::Connect(tcp(0)), &[]);
+    let unseen = ConnectBody {
+        evidence: 0,
+        ..tcp(0)
+    };
+    run.event(&Body::Connect(unseen), &[]);
+    let (summary, lines) = run.end(ended());
+    assert_eq!(lines[2]["cut"], json!(["requested"]));
+    assert_eq!(lines[2]["unreadable"], json!(["path_raced"]));
+    assert_eq!(lines[2]["confidence"], "unresolved");
+    assert_eq!(
+        (&lines[3]["confidence"], lines[3].get("entry_seen")),
+        (&json!("kernel_object"), None)
+    );
+    assert_eq!(
+        (&lines[4]["confidence"], &lines[4]["entry_seen"]),
+        (&json!("unresolved"), &json!(false))
+    );
+    assert_eq!(summary.reasons().iter().filter_map(Reason::count).sum::<u64>(), 2);
 }
 
 #[test]
