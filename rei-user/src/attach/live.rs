@@ -291,10 +291,18 @@ fn a_running_tree_is_followed_and_forgotten_whole() {
         assert_eq!(task(&sensors, gone.id()), None);
         gone.wait().expect("it has ended");
     }
+    let mut asleep = Command::new("/bin/sleep").arg("60").spawn().expect("a process");
+    sensors
+        .follow_present(cgroup.id, asleep.id(), 0)
+        .expect("followed");
     let lost = sensors.forget(cgroup.id).expect("forgotten");
     assert_eq!(lost, LostByKind::default());
-    // The kernel side drops it by itself when it acts again.
-    assert!(task(&sensors, pid).is_some());
+    // The kernel side drops each at its next call, which this process has made, or at its end.
+    assert_eq!(task(&sensors, pid), None);
+    assert!(task(&sensors, asleep.id()).is_some());
+    asleep.kill().expect("it sleeps");
+    asleep.wait().expect("it ends");
+    assert_eq!(task(&sensors, asleep.id()), None);
     assert_eq!(sensors.scope_state(cgroup.id).expect("readable"), None);
     let cgroups: HashMap<_, u64, u64> =
         HashMap::try_from(map(&sensors.ebpf, "CGROUPS").expect("a map")).expect("of this shape");
