@@ -155,6 +155,24 @@ fn the_output_is_made_before_anything_starts() {
 }
 
 #[test]
+fn a_fifo_that_nobody_reads_is_refused() {
+    let directory = tempfile::tempdir().unwrap();
+    let fifo = directory.path().join("fifo");
+    rustix::fs::mkfifoat(rustix::fs::CWD, &fifo, rustix::fs::Mode::RWXU).unwrap();
+    let fifo = fifo.to_str().unwrap();
+    refuses(
+        &run(&["run", "--json", "-o", fifo, "--", "true"]),
+        125,
+        &["nobody reads", fifo, "start its reader"],
+    );
+    refuses(
+        &run(&["attach", "--json", "-o", fifo, "x"]),
+        2,
+        &["nobody reads", fifo],
+    );
+}
+
+#[test]
 fn remote_engines_are_refused() {
     let fake = fake_docker();
     let far = "tcp://192.0.2.1:2375";

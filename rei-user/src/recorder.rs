@@ -18,7 +18,7 @@ use crate::decode::{self, Body, Event};
 use crate::engine::ContainerFacts;
 use crate::enrich::Enricher;
 use crate::identity::{Identity, Settled};
-use crate::report::{CommandExit, End, ExitCodes, Reason, Report, Sequence, Summary};
+use crate::report::{Attribution, CommandExit, End, ExitCodes, Reason, Report, Sequence, Summary};
 
 /// Instructions that wait for the recorder. They are few: losses every 100 ms, facts per container.
 pub const INSTRUCTIONS: usize = 256;
@@ -75,6 +75,8 @@ pub struct Closing {
     pub exit_codes: ExitCodes,
     /// Routes that were used and that no live sensor covers.
     pub gaps: Vec<RouteGap>,
+    /// Whose events were lost.
+    pub attribution: Attribution,
 }
 
 /// A container as the observing command knows it.
@@ -243,12 +245,14 @@ impl Recorder {
             command,
             exit_codes,
             gaps,
+            attribution,
         } = closing;
         let end = End {
             command,
             exit_codes,
             gaps,
             sequence: self.sequence,
+            attribution,
         };
         match self.report.finish(end) {
             Ok(summary) => Outcome {

@@ -214,6 +214,8 @@ fn recorded_and_lost_add_up_when_the_ring_is_full() {
         lost,
         "the scope's own count"
     );
+    let forgotten = sensors.forget(cgroup.id).expect("forgotten");
+    assert_eq!(forgotten.of_kind(Some(EventKind::Open)), lost);
 }
 
 #[test]
@@ -274,13 +276,33 @@ fn a_running_tree_is_followed_and_forgotten_whole() {
         (cgroup.id, 7, pid)
     );
     let mut gone = Command::new("/bin/true").spawn().expect("a process");
-    gone.wait().expect("it ends");
+    // It ends, but nobody has waited for it yet: a zombie.
+    let stat = format!("/proc/{}/stat", gone.id());
+    while !fs::read_to_string(&stat)
+        .expect("it stays until it is waited for")
+        .contains(") Z ")
+    {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    for _ in 0..2 {
+        sensors
+            .follow_present(cgroup.id, gone.id(), 7)
+            .expect("nobody is followed");
+        assert_eq!(task(&sensors, gone.id()), None);
+        gone.wait().expect("it has ended");
+    }
+    let mut asleep = Command::new("/bin/sleep").arg("60").spawn().expect("a process");
     sensors
-        .follow_present(cgroup.id, gone.id(), 7)
-        .expect("nobody is followed");
-    assert_eq!(task(&sensors, gone.id()), None);
-    sensors.forget(cgroup.id).expect("forgotten");
+        .follow_present(cgroup.id, asleep.id(), 0)
+        .expect("followed");
+    let lost = sensors.forget(cgroup.id).expect("forgotten");
+    assert_eq!(lost, LostByKind::default());
+    // The kernel side drops each at its next call, which this process has made, or at its end.
     assert_eq!(task(&sensors, pid), None);
+    assert!(task(&sensors, asleep.id()).is_some());
+    asleep.kill().expect("it sleeps");
+    asleep.wait().expect("it ends");
+    assert_eq!(task(&sensors, asleep.id()), None);
     assert_eq!(sensors.scope_state(cgroup.id).expect("readable"), None);
     let cgroups: HashMap<_, u64, u64> =
         HashMap::try_from(map(&sensors.ebpf, "CGROUPS").expect("a map")).expect("of this shape");

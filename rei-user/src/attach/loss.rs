@@ -8,9 +8,50 @@ use aya::Ebpf;
 use aya::maps::PerCpuArray;
 use rei_ebpf_common::header::{EventKind, KIND_SLOTS};
 use rei_ebpf_common::hooks::PROGRAMS;
-use rei_ebpf_common::maps::CpuStats;
+use rei_ebpf_common::maps::{CpuStats, ScopeState};
 
 use super::{Loss, LossCause, map};
+
+/// Events that found no room, by kind: of one scope, or of several together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LostByKind {
+    counts: [u64; KIND_SLOTS],
+}
+
+impl LostByKind {
+    /// What the scope counted itself.
+    #[must_use]
+    pub fn of(state: &ScopeState) -> Self {
+        Self { counts: state.lost }
+    }
+
+    /// Adds what another scope counted.
+    pub fn add(&mut self, other: Self) {
+        for (count, more) in self.counts.iter_mut().zip(other.counts) {
+            *count = count.saturating_add(more);
+        }
+    }
+
+    /// How many of this kind; `None`: of every slot that stands for no kind.
+    #[must_use]
+    pub fn of_kind(&self, kind: Option<EventKind>) -> u64 {
+        let slots = (0u16..).zip(self.counts);
+        slots
+            .filter(|(slot, _)| EventKind::from_raw(*slot) == kind)
+            .map(|(_, count)| count)
+            .sum()
+    }
+
+    /// So many of each kind.
+    #[cfg(test)]
+    pub(crate) fn from_counts(counts: &[(EventKind, u64)]) -> Self {
+        let mut lost = Self::default();
+        for (kind, count) in counts {
+            lost.counts[*kind as usize] = *count;
+        }
+        lost
+    }
+}
 
 /// Every loss so far, counts above zero only.
 pub(super) fn all(ebpf: &Ebpf) -> Result<Vec<Loss>> {
@@ -27,7 +68,7 @@ pub(super) fn all(ebpf: &Ebpf) -> Result<Vec<Loss>> {
     let nested = skipped(ebpf)?;
     if nested > 0 {
         losses.push(Loss {
-            cpu: 0,
+            cpu: None,
             kind: None,
             cause: LossCause::Nested,
             count: nested,
@@ -41,7 +82,7 @@ fn by_kind(cpu: u32, cause: LossCause, counts: &[u64; KIND_SLOTS]) -> impl Itera
         .zip(*counts)
         .filter(|(_, count)| *count > 0)
         .map(move |(slot, count)| Loss {
-            cpu,
+            cpu: Some(cpu),
             kind: EventKind::from_raw(slot),
             cause,
             count,
@@ -91,7 +132,7 @@ mod tests {
         counts[KIND_SLOTS - 1] = 2;
         let losses: Vec<Loss> = by_kind(7, LossCause::RingFull, &counts).collect();
         let loss = |kind, count| Loss {
-            cpu: 7,
+            cpu: Some(7),
             kind,
             cause: LossCause::RingFull,
             count,
@@ -100,6 +141,26 @@ mod tests {
             losses,
             [loss(None, 1), loss(Some(EventKind::Open), 3), loss(None, 2)]
         );
+    }
+
+    #[test]
+    fn scopes_are_added_up_by_kind() {
+        let mut lost = LostByKind::from_counts(&[(EventKind::Open, 3)]);
+        lost.add(LostByKind::from_counts(&[
+            (EventKind::Open, u64::MAX),
+            (EventKind::Fork, 2),
+        ]));
+        lost.add(LostByKind {
+            counts: {
+                let mut counts = [0; KIND_SLOTS];
+                (counts[0], counts[KIND_SLOTS - 1]) = (1, 4);
+                counts
+            },
+        });
+        assert_eq!(lost.of_kind(Some(EventKind::Open)), u64::MAX);
+        assert_eq!(lost.of_kind(Some(EventKind::Fork)), 2);
+        assert_eq!(lost.of_kind(Some(EventKind::Exec)), 0);
+        assert_eq!(lost.of_kind(None), 5);
     }
 
     #[test]

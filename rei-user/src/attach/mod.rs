@@ -23,6 +23,7 @@ use rei_ebpf_common::header::EventKind;
 use rei_ebpf_common::hooks::{Attach, PROGRAMS, Sensor as SensorKind};
 use rei_ebpf_common::maps::WATCHED_CHUNK;
 
+pub use self::loss::LostByKind;
 pub use self::object::object_state;
 use self::program::Link;
 use crate::btf::{KernelTypes, Resolved};
@@ -71,8 +72,8 @@ pub struct SensorState {
 /// Losses of one CPU and kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Loss {
-    /// The CPU.
-    pub cpu: u32,
+    /// The CPU, or `None` if the kernel counts without one (skipped nested programs).
+    pub cpu: Option<u32>,
     /// The kind, or `None` if it is not known (a skipped nested program).
     pub kind: Option<EventKind>,
     /// Why.

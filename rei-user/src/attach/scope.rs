@@ -8,7 +8,7 @@ use aya::{Ebpf, Pod};
 use rei_ebpf_common::header::{KIND_SLOTS, Phase, task_flag};
 use rei_ebpf_common::maps::{Control, FAMILY_SLOTS, SOCKET_KINDS, SYSCALL_SLOTS, ScopeState, TaskState};
 
-use super::{Sensors, map};
+use super::{LostByKind, Sensors, map};
 
 /// Update flag of the kernel: fail if the key is there (`BPF_NOEXIST` in linux/bpf.h).
 const NO_EXIST: u64 = 1;
@@ -74,16 +74,17 @@ impl Sensors {
             .try_for_each(|cgroup| self.put::<u64, u64>("CGROUPS", *cgroup, root))
     }
 
-    /// Follows a process that was there before rei, as workload, marked `PRESENT_AT_ATTACH`.
+    /// Follows a process that was there before rei, as workload, marked `PRESENT_AT_ATTACH`. One that has ended, or is
+    /// only waited for (a zombie), is not followed. `start_ns` is 0 unless it is exactly known: /proc tells ticks.
     ///
     /// # Errors
     /// If the kernel refuses a map update.
     pub fn follow_present(&mut self, scope: u64, pid: u32, start_ns: u64) -> Result<()> {
         let status = || fs::read_to_string(format!("/proc/{pid}/status"));
-        let ns_pid = status()
-            .ok()
-            .and_then(|status| innermost_pid(&status))
-            .unwrap_or(0);
+        let Some(found) = status().ok().filter(|status| is_alive(status)) else {
+            return Ok(());
+        };
+        let ns_pid = innermost_pid(&found).unwrap_or(0);
         let mut tasks = self.hash_mut::<u32, TaskState>("TASKS")?;
         match tasks.insert(pid, present(scope, start_ns, ns_pid), NO_EXIST) {
             Ok(()) => {}
@@ -98,24 +99,28 @@ impl Sensors {
         }
         // It may have ended between the caller's look and the insert: then no exit will ever take the entry away, and
         // the next process of that number must not be taken for it.
-        if status().is_err() {
+        if !status().is_ok_and(|status| is_alive(&status)) {
             self.drop_keys::<u32, TaskState>("TASKS", &[pid])?;
         }
         Ok(())
     }
 
-    /// Drops a scope: nothing of it is reported any more.
+    /// Drops a scope: nothing of it is reported any more. Gives what it had lost.
+    ///
+    /// Its processes stay in the map `TASKS`: at its next call, or its end, the kernel side drops each by itself, and
+    /// until then it needs the entry to finish what it had noted about the process's descriptors.
     ///
     /// # Errors
     /// If the kernel refuses a map update.
-    pub fn forget(&mut self, scope: u64) -> Result<()> {
+    pub fn forget(&mut self, scope: u64) -> Result<LostByKind> {
+        // What is lost between this look and the removal is nobody's, and then counts for whoever is observed.
+        let state = self.scope_state(scope)?;
         // The scope first: without it the kernel side follows nobody any more, so nothing is added meanwhile.
         self.drop_keys::<u64, ScopeState>("SCOPES", &[scope])?;
         self.drop_keys::<u64, u32>("PLAIN", &[scope])?;
         let cgroups = self.keys_where::<u64, u64>("CGROUPS", |of| *of == scope)?;
         self.drop_keys::<u64, u64>("CGROUPS", &cgroups)?;
-        let tasks = self.keys_where::<u32, TaskState>("TASKS", |task| task.scope == scope)?;
-        self.drop_keys::<u32, TaskState>("TASKS", &tasks)
+        Ok(state.as_ref().map(LostByKind::of).unwrap_or_default())
     }
 
     /// What the kernel side knows of a scope; `None` if it is not watched.
@@ -230,6 +235,23 @@ fn present(scope: u64, start_ns: u64, ns_pid: u32) -> TaskState {
     }
 }
 
+/// Whether a process with this `/proc/PID/status` can still act. Its exit is reported once its last thread has given
+/// up its memory, so without memory there will be none any more. The first thread alone may have ended before the rest.
+fn is_alive(status: &str) -> bool {
+    let field = |name| {
+        status
+            .lines()
+            .find_map(|line| line.strip_prefix(name))
+            .map(str::trim)
+    };
+    let has_ended = field("State:").is_none_or(|state| state.starts_with(['Z', 'X']));
+    let has_memory = field("VmSize:").is_some();
+    let has_other_threads = field("Threads:")
+        .and_then(|threads| threads.parse::<u32>().ok())
+        .is_some_and(|threads| threads > 1);
+    has_other_threads || (has_memory && !has_ended)
+}
+
 /// The process id in the process's own namespace: the last one of the line `NSpid:` of `/proc/PID/status`.
 fn innermost_pid(status: &str) -> Option<u32> {
     status
@@ -269,6 +291,32 @@ mod tests {
             Some(1)
         );
         assert_eq!(innermost_pid("Name:\tsh\n"), None);
+    }
+
+    #[test]
+    fn who_has_ended_is_not_alive() {
+        let status = |state: &str, memory: &str, threads: u32| {
+            format!("Name:\tx\nState:\t{state}\nNSpid:\t7\n{memory}Threads:\t{threads}\n")
+        };
+        let memory = "VmPeak:\t  9 kB\nVmSize:\t  9 kB\n";
+        for (state, memory, threads, expected) in [
+            ("S (sleeping)", memory, 1, true),
+            ("R (running)", memory, 8, true),
+            ("Z (zombie)", "", 1, false),
+            ("X (dead)", "", 0, false),
+            // On its way out: past its exit event, and not a zombie yet.
+            ("R (running)", "", 1, false),
+            // The first thread has ended, the others have not.
+            ("Z (zombie)", "", 2, true),
+        ] {
+            assert_eq!(
+                is_alive(&status(state, memory, threads)),
+                expected,
+                "{state} {threads}"
+            );
+        }
+        assert!(!is_alive(""));
+        assert!(is_alive(&fs::read_to_string("/proc/self/status").unwrap()));
     }
 
     #[test]

@@ -8,7 +8,8 @@ use std::path::Path;
 use anyhow::{Context, Result, bail};
 use tokio::time::Instant;
 
-use super::observation::{Ending, Observation, Plan};
+use super::account::Ending;
+use super::observation::{Observation, Plan};
 use super::signals::{Farewell, Signals};
 use super::target::{self, Tree};
 use super::{reached, runtime, say};
@@ -80,6 +81,8 @@ async fn observe(args: &AttachArgs, output: Option<(Output, OutputHealth)>) -> R
         },
         exit_failed: EXIT_FAILED,
         expects_scope: true,
+        // It ran before rei came.
+        expects_entrypoint: false,
         counts_processes: false,
         reasons,
     };

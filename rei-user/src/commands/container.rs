@@ -151,6 +151,7 @@ impl ContainerRun {
         let exit = if self.is_over { self.exit() } else { None };
         let mut ending = ending(exit, &farewell, &args.recording);
         ending.expects_scope = self.has_started;
+        ending.expects_entrypoint = self.has_started;
         self.observation.finish(ending, &mut signals, &farewell).await
     }
 

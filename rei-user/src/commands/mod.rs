@@ -10,6 +10,7 @@ use tokio::time::{Instant, sleep_until};
 
 use crate::cli::Command;
 
+mod account;
 mod attach;
 mod container;
 mod doctor;

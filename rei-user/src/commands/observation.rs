@@ -7,20 +7,21 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
+use rei_ebpf_common::maps::ScopeState;
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval, sleep};
 
+use super::account::{self, Account, Ending};
 use super::recording::{Beginning, Recording};
 use super::say;
 use super::signals::{Farewell, Signals};
-use crate::attach::{Loss, Sensors, Settings};
+use crate::attach::{Loss, LostByKind, Sensors, Settings};
 use crate::cgroup;
 use crate::cli::RecordingArgs;
-use crate::coverage::{self, RouteGap};
 use crate::enrich::{Enricher, Target};
 use crate::identity::Identity;
 use crate::output::{Output, OutputHealth};
 use crate::recorder::{Closing, Container, Instruction, Notice};
-use crate::report::{CommandExit, ExitCodes, Reason, Report, RunStart, Summary};
+use crate::report::{Attribution, Report, RunStart, Summary};
 
 /// How often the loss counters and the output are looked at.
 const LOOK_PAUSE: Duration = Duration::from_millis(100);
@@ -35,22 +36,6 @@ pub(super) struct Plan {
     pub(super) kind: Target,
     /// Which scopes matter.
     pub(super) identity: Identity,
-}
-
-/// How it ended.
-pub(super) struct Ending {
-    /// The command's own end, if it is known.
-    pub(super) command: Option<CommandExit>,
-    /// Exit code by completeness.
-    pub(super) exit_codes: ExitCodes,
-    /// Exit code if the output failed.
-    pub(super) exit_failed: u8,
-    /// Whether something ran that must have had a scope.
-    pub(super) expects_scope: bool,
-    /// Whether processes that are left make the record incomplete. The kernel side counts those that it saw start.
-    pub(super) counts_processes: bool,
-    /// What the command knows to be missing.
-    pub(super) reasons: Vec<Reason>,
 }
 
 /// A cgroup that is ours.
@@ -68,6 +53,8 @@ pub(super) struct Observation {
     health: Option<OutputHealth>,
     output_failure: Option<io::Error>,
     ours: BTreeMap<u64, OwnScope>,
+    /// What scopes that are not ours had lost when they were forgotten.
+    lost_by_others: LostByKind,
     losses: Vec<Loss>,
     look: Interval,
 }
@@ -119,6 +106,7 @@ impl Observation {
             health,
             output_failure: None,
             ours: BTreeMap::new(),
+            lost_by_others: LostByKind::default(),
             losses: Vec::new(),
             look,
         })
@@ -196,11 +184,12 @@ impl Observation {
                     },
                 );
             }
-            Notice::Foreign { scope } => {
-                if let Err(error) = self.sensors.forget(*scope) {
+            Notice::Foreign { scope } => match self.sensors.forget(*scope) {
+                Ok(lost) => self.lost_by_others.add(lost),
+                Err(error) => {
                     tracing::warn!("another container's cgroup {scope} stays watched: {error:#}");
                 }
-            }
+            },
             Notice::Unnamed { scope } => {
                 if let Some(path) = path_of_scope(&self.root, *scope) {
                     // If the recorder has no room for it, the scope stays undecided and is reported as that.
@@ -285,7 +274,7 @@ impl Observation {
             .losses()
             .context("the loss counters cannot be read at the end")?;
         self.instruct(Instruction::Losses(losses)).await;
-        let (reasons, gaps) = self.account(&ending)?;
+        let Account { reasons, gaps, lost } = self.account(&ending)?;
         for reason in reasons {
             self.instruct(Instruction::Reason(reason)).await;
         }
@@ -293,6 +282,10 @@ impl Observation {
             command: ending.command,
             exit_codes: ending.exit_codes,
             gaps,
+            attribution: Attribution {
+                ours: lost,
+                others: self.lost_by_others,
+            },
         };
         let outcome = self.recording.close(closing).await?;
         if let Some(error) = outcome.failure {
@@ -310,52 +303,16 @@ impl Observation {
         })
     }
 
-    /// What makes the record incomplete, as far as the kernel side and the command know.
-    fn account(&self, ending: &Ending) -> Result<(Vec<Reason>, Vec<RouteGap>)> {
-        let mut reasons = ending.reasons.clone();
-        let mut gaps = Vec::new();
-        let mut processes = 0;
-        let mut is_unseen = ending.expects_scope && self.ours.is_empty();
-        for scope in self.ours.keys() {
-            match self.sensors.scope_state(*scope)? {
-                Some(state) => {
-                    processes += state.processes;
-                    gaps.extend(coverage::gaps(&state, self.sensors.states()));
-                }
-                None => is_unseen = true,
-            }
-        }
-        if is_unseen {
-            reasons.push(unseen());
-        }
-        if ending.counts_processes && processes > 0 {
-            reasons.push(ended_early(processes));
-        }
-        Ok((reasons, gaps))
+    /// What the kernel side and the command know of the scopes that are ours.
+    fn account(&self, ending: &Ending) -> Result<Account> {
+        let states = self.ours.keys().map(|scope| self.sensors.scope_state(*scope));
+        let states = states.collect::<Result<Vec<Option<ScopeState>>>>()?;
+        Ok(account::of(&states, self.sensors.states(), ending))
     }
 }
 
 fn failure(health: Option<&OutputHealth>) -> Option<(&OutputHealth, io::Error)> {
     health.and_then(|health| Some((health, health.failure()?)))
-}
-
-fn unseen() -> Reason {
-    Reason::Other {
-        kind: "scope_not_seen",
-        text: "what ran was not seen by the kernel side: its cgroup was never reported, or there was no room for it"
-            .to_owned(),
-        next_step: "see `rei doctor` about the cgroup v2 tree".to_owned(),
-    }
-}
-
-fn ended_early(processes: u64) -> Reason {
-    Reason::Other {
-        kind: "ended_early",
-        text: format!(
-            "{processes} process(es) still ran when the recording ended: what they did since is not here"
-        ),
-        next_step: "let the command wait for its background processes".to_owned(),
-    }
 }
 
 fn print_summary(summary: &Summary) {

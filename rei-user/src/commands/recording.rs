@@ -162,7 +162,7 @@ mod tests {
     use super::*;
     use crate::decode::{Body, record};
     use crate::enrich::Target;
-    use crate::report::ExitCodes;
+    use crate::report::{Attribution, ExitCodes};
 
     const SOON: Duration = Duration::from_secs(10);
 
@@ -184,6 +184,7 @@ mod tests {
                 incomplete: 103,
             },
             gaps: Vec::new(),
+            attribution: Attribution::default(),
         }
     }
 

@@ -2,7 +2,7 @@
 
 use anyhow::{Result, bail};
 
-use super::observation::Ending;
+use super::account::Ending;
 use super::signals::{Caught, Farewell};
 use super::{container, plain, runtime};
 use crate::cli::{EXIT_RUN_FAILED, EXIT_RUN_INCOMPLETE, RecordingArgs, RunArgs};
@@ -40,6 +40,7 @@ pub(super) fn ending(command: Option<CommandExit>, farewell: &Farewell, args: &R
         exit_codes: ExitCodes { complete, incomplete },
         exit_failed: EXIT_RUN_FAILED,
         expects_scope: true,
+        expects_entrypoint: command.is_some_and(has_begun),
         counts_processes: command.is_some(),
         reasons: if command.is_some() {
             Vec::new()
@@ -47,6 +48,11 @@ pub(super) fn ending(command: Option<CommandExit>, farewell: &Farewell, args: &R
             vec![Reason::EndedEarly]
         },
     }
+}
+
+/// Whether a command that ended like this was executed. Its own code may be one of those that say it was not.
+fn has_begun(exit: CommandExit) -> bool {
+    !matches!(exit, CommandExit::Code(125..=127))
 }
 
 /// The exit code that a shell would give.

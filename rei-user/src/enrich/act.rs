@@ -6,7 +6,6 @@ use rei_ebpf_common::file::file_flag;
 use rei_ebpf_common::header::missing;
 use rei_ebpf_common::open::OpenBody;
 use rei_ebpf_common::part::PartTag;
-use rei_ebpf_common::syscall::{Class, compat_class, native_class};
 
 use crate::decode::Event;
 use crate::enrich::access::AccessSet;
@@ -61,6 +60,18 @@ pub struct Executed {
     pub chain: Option<Chain>,
 }
 
+impl Executed {
+    /// How sure `script` is: the kernel copied the text itself, and nobody has resolved it.
+    #[must_use]
+    pub fn script_confidence(&self) -> Confidence {
+        if self.script.is_some() {
+            Confidence::KernelText
+        } else {
+            Confidence::Unresolved
+        }
+    }
+}
+
 /// An execution that did not happen.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Attempted {
@@ -79,7 +90,7 @@ pub(super) fn opened(event: &Event, body: &OpenBody, file: Option<File>) -> (Ope
     if body.ret < 0 {
         let confidence = text.confidence(event, body.evidence);
         let path = text.lexical_path(event);
-        let access = AccessSet::asked(asked_flags(body));
+        let access = AccessSet::asked(body.asked_flags);
         return (
             Opened {
                 file: None,
@@ -103,21 +114,6 @@ pub(super) fn opened(event: &Event, body: &OpenBody, file: Option<File>) -> (Ope
         },
         confidence,
     )
-}
-
-/// `creat` has no flags argument: it means these.
-fn asked_flags(body: &OpenBody) -> u64 {
-    const CREAT_MEANS: u64 = 0o1101;
-    let class = if body.evidence & evidence::COMPAT != 0 {
-        compat_class
-    } else {
-        native_class
-    };
-    if class(body.syscall) == Class::Creat {
-        CREAT_MEANS
-    } else {
-        body.asked_flags
-    }
 }
 
 /// The chain is left open: only the process table can tell.

@@ -1,5 +1,10 @@
 //! How sure an event's object is.
 
+use rei_ebpf_common::evidence;
+use rei_ebpf_common::header::missing;
+
+use crate::decode::{Body, Event};
+
 /// How sure an event's object is, by what it rests on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Confidence {
@@ -27,4 +32,28 @@ impl Confidence {
             Confidence::Contested => "contested",
         }
     }
+
+    /// As sure as the whole event can be, whatever its object is by itself. An open without an entry is the kernel
+    /// side's to judge: it knows whether a descriptor came of it.
+    pub(super) fn within(self, event: &Event) -> Self {
+        let is_framed = entry_seen(event) || matches!(event.body(), Body::Open(_));
+        if (is_framed && !event.is_missing(missing::PATH_RACED)) || self == Confidence::Contested {
+            self
+        } else {
+            Confidence::Unresolved
+        }
+    }
+}
+
+/// Whether the call's entry was seen. Without it, what lay between asking and answer is not known. Always true of what
+/// is no call by itself: other hooks see the moment that they report.
+pub(super) fn entry_seen(event: &Event) -> bool {
+    let bits = match event.body() {
+        Body::Open(body) => body.evidence,
+        Body::ExecAttempt(body) => body.evidence,
+        // Outside a connect call there is no number.
+        Body::Connect(body) if body.syscall != 0 => body.evidence,
+        _ => return true,
+    };
+    bits & evidence::ENTRY_SEEN != 0
 }

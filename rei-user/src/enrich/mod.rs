@@ -100,6 +100,12 @@ impl Enriched {
         self.confidence
     }
 
+    /// Whether the entry of the call was seen; true of what is no call by itself.
+    #[must_use]
+    pub fn entry_seen(&self) -> bool {
+        confidence::entry_seen(&self.event)
+    }
+
     /// What was done.
     #[must_use]
     pub fn act(&self) -> &Act {
@@ -164,6 +170,7 @@ impl Enricher {
         let container = self.scopes.scope(scope).short_id();
         let program = self.processes.program(pid, start_ns);
         let (mut act, confidence) = self.act(&event);
+        let confidence = confidence.within(&event);
         if let (Act::Exec(executed), Body::Exec(body)) = (&mut act, event.body()) {
             executed.chain = self.exec(&event, body, executed);
         }

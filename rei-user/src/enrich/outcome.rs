@@ -50,8 +50,6 @@ pub struct Errno(pub u64);
 impl Errno {
     /// Bad address: the kernel itself could not read an argument.
     pub const EFAULT: Errno = Errno(14);
-    /// File name too long.
-    pub const ENAMETOOLONG: Errno = Errno(36);
     /// The connection is being made.
     pub const EINPROGRESS: Errno = Errno(115);
 }

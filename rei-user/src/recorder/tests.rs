@@ -92,6 +92,7 @@ impl Rig {
                 incomplete: 103,
             },
             gaps: Vec::new(),
+            attribution: Attribution::default(),
         };
         self.tell(Instruction::End(closing)).await;
         let outcome = timeout(SOON, self.outcome).await.expect("an end in time");

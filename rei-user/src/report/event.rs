@@ -5,13 +5,13 @@ use rei_ebpf_common::evidence;
 use rei_ebpf_common::exec::ExecBody;
 use rei_ebpf_common::file::file_flag;
 use rei_ebpf_common::header::{Phase, missing, task_flag};
-use rei_ebpf_common::part::{PartTag, TEXT_BYTES_MAX};
+use rei_ebpf_common::part::PartTag;
 use rei_ebpf_common::scope::{CgroupBody, cgroup_flag, moved};
 
 use crate::decode::{Body, Event};
 use crate::enrich::{
-    Access, Act, Attempted, Contact, Enriched, Errno, Executed, File, Opened, Outcome, file_system_name,
-    protocol_name, socket_type_name,
+    Access, Act, Attempted, Contact, Enriched, Executed, File, Opened, file_system_name, protocol_name,
+    socket_type_name,
 };
 use crate::report::line::Line;
 
@@ -82,18 +82,23 @@ fn common(line: &mut Line, enriched: &Enriched) {
     line.text("hook", event.hook().name());
     line.text("confidence", enriched.confidence().name());
     line.text("outcome", &enriched.outcome().to_string());
+    if !enriched.entry_seen() {
+        line.boolean("entry_seen", false);
+    }
     gaps(line, enriched);
 }
 
 /// Names of the fields that were cut or could not be read.
 fn gaps(line: &mut Line, enriched: &Enriched) {
-    const CUT: [(u32, &str); 3] = [
+    const CUT: [(u32, &str); 4] = [
         (missing::PATH_CUT, "path"),
+        (missing::TEXT_CUT, "requested"),
         (missing::ARGV_CUT, "argv"),
         (missing::ENV_CUT, "env_names"),
     ];
-    const UNREADABLE: [(u32, &str); 9] = [
+    const UNREADABLE: [(u32, &str); 10] = [
         (missing::PATH_UNREADABLE, "path"),
+        (missing::PATH_RACED, "path_raced"),
         (missing::TEXT_ENTRY, "text_entry"),
         (missing::TEXT_EXIT, "text_exit"),
         (missing::ARGV_UNREADABLE, "argv"),
@@ -110,17 +115,7 @@ fn gaps(line: &mut Line, enriched: &Enriched) {
             .filter(|(bit, _)| event.is_missing(*bit))
             .map(|(_, name)| *name)
     };
-    let mut cut: Vec<&str> = named(&CUT).collect();
-    // The kernel refuses a text of PATH_MAX bytes; what the record holds of it is its beginning.
-    let is_too_long = enriched.outcome() == Outcome::Failed(Errno::ENAMETOOLONG);
-    let is_full = |tag| {
-        event
-            .part(tag)
-            .is_some_and(|text| text.len() + 1 >= TEXT_BYTES_MAX)
-    };
-    if is_too_long && (is_full(PartTag::TextEntry) || is_full(PartTag::TextExit)) {
-        cut.push("requested");
-    }
+    let cut: Vec<&str> = named(&CUT).collect();
     let unreadable: Vec<&str> = named(&UNREADABLE).collect();
     for (key, names) in [("cut", cut), ("unreadable", unreadable)] {
         if !names.is_empty() {
@@ -236,6 +231,7 @@ fn exec(line: &mut Line, enriched: &Enriched, executed: &Executed, body: &ExecBo
     requested(line, executed.requested.as_deref(), path);
     if body.evidence & evidence::SCRIPT != 0 {
         line.optional_bytes("script", executed.script.as_deref());
+        line.text("script_confidence", executed.script_confidence().name());
         line.optional_bytes("interpreter", executed.interpreter.as_deref());
     }
     if let Some(chain) = executed.chain {

@@ -13,12 +13,13 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use rei_ebpf_common::header::EventKind;
 
-use crate::attach::{Loss, LossCause, SensorState};
+use crate::attach::{Loss, SensorState};
 use crate::coverage::{Route, RouteGap};
 use crate::decode::Undecodable;
 use crate::engine::ContainerFacts;
 use crate::enrich::Enriched;
 
+pub use self::lost::Attribution;
 pub use self::reason::Reason;
 pub use self::sequence::Sequence;
 pub use self::summary::Summary;
@@ -26,11 +27,13 @@ pub use self::summary::Summary;
 use self::account::Account;
 use self::doubt::Doubts;
 use self::line::Line;
+use self::lost::Counters;
 
 mod account;
 mod doubt;
 mod event;
 mod line;
+mod lost;
 mod reason;
 mod sequence;
 mod summary;
@@ -102,6 +105,8 @@ pub struct End {
     pub gaps: Vec<RouteGap>,
     /// What observed every decoded record.
     pub sequence: Sequence,
+    /// Whose events were lost.
+    pub attribution: Attribution,
 }
 
 /// Writes lines, counts, and sums up. Memory is bounded, whatever the container does.
@@ -114,7 +119,7 @@ pub struct Report {
     counts: BTreeMap<EventKind, u64>,
     account: Account,
     doubts: Doubts,
-    losses: BTreeMap<(u32, Option<EventKind>, LossCause), u64>,
+    losses: Counters,
     undecodable: u64,
     undecodable_first: String,
     outside_reasons: Vec<Reason>,
@@ -134,7 +139,7 @@ impl Report {
             counts: BTreeMap::new(),
             account: Account::new(),
             doubts: Doubts::default(),
-            losses: BTreeMap::new(),
+            losses: Counters::default(),
             undecodable: 0,
             undecodable_first: String::new(),
             outside_reasons: Vec::new(),
@@ -215,16 +220,17 @@ impl Report {
     /// If the JSON lines cannot be written.
     pub fn losses(&mut self, all_so_far: &[Loss]) -> io::Result<()> {
         for loss in all_so_far {
-            let before = self.losses.entry((loss.cpu, loss.kind, loss.cause)).or_default();
-            let moved = loss.count.saturating_sub(*before);
+            let moved = self.losses.take(loss);
             if moved == 0 {
                 continue;
             }
-            *before = loss.count;
             let mut line = Line::of_type("loss");
             line.optional_text("kind", loss.kind.map(EventKind::name));
-            line.number("cpu", loss.cpu);
-            line.text("cause", cause_name(loss.cause));
+            match loss.cpu {
+                Some(cpu) => line.number("cpu", cpu),
+                None => line.null("cpu"),
+            }
+            line.text("cause", lost::cause_name(loss.cause));
             line.number("count", moved);
             self.write(line)?;
         }
@@ -303,7 +309,11 @@ impl Report {
                 object.number(kind.name(), *count);
             }
         });
-        line.number("lost", self.losses.values().sum::<u64>());
+        line.number("lost", self.losses.total());
+        let of_others = self.losses.of_others(&end.attribution);
+        if of_others > 0 {
+            line.number("lost_of_others", of_others);
+        }
         let names: Vec<String> = names_of(&end.gaps);
         line.texts("syscalls_without_sensor", names.iter().map(String::as_str));
         line.number("ended_unix_ns", unix_ns());
@@ -321,11 +331,7 @@ impl Report {
     /// Every reason, the gravest first.
     fn reasons(&self, end: &End) -> Vec<Reason> {
         let mut reasons = self.outside_reasons.clone();
-        reasons.extend(
-            [LossCause::RingFull, LossCause::MapFull, LossCause::Nested]
-                .into_iter()
-                .filter_map(|cause| self.lost(cause)),
-        );
+        reasons.extend(self.losses.reasons(&end.attribution));
         reasons.extend(self.sequence_gap(&end.sequence));
         if self.undecodable > 0 {
             reasons.push(Reason::Undecodable {
@@ -338,31 +344,11 @@ impl Report {
         reasons
     }
 
-    fn lost(&self, cause: LossCause) -> Option<Reason> {
-        let mut by_kind: BTreeMap<&str, u64> = BTreeMap::new();
-        for ((_, kind, _), count) in self.losses.iter().filter(|((_, _, of), _)| *of == cause) {
-            *by_kind
-                .entry(kind.map_or("kind unknown", EventKind::name))
-                .or_default() += count;
-        }
-        let count: u64 = by_kind.values().sum();
-        let kinds: Vec<String> = by_kind
-            .iter()
-            .map(|(kind, count)| format!("{count} {kind}"))
-            .collect();
-        let text = format!("{} ({})", cause_words(cause), kinds.join(", "));
-        (count > 0).then_some(Reason::Lost { count, text })
-    }
-
     /// Numbers that never came, beyond what the counters and the undecodable records account for.
     fn sequence_gap(&self, sequence: &Sequence) -> Option<Reason> {
         let mut unexplained = 0;
         for (cpu, missing) in sequence.missing() {
-            let of_cpu = self
-                .losses
-                .iter()
-                .filter(|((on, _, cause), _)| *on == u32::from(cpu) && *cause == LossCause::RingFull);
-            unexplained += missing.saturating_sub(of_cpu.map(|(_, count)| count).sum());
+            unexplained += missing.saturating_sub(self.losses.ring_full_on(u32::from(cpu)));
         }
         let count = unexplained.saturating_sub(self.undecodable);
         (count > 0).then_some(Reason::SequenceGap { count })
@@ -393,22 +379,6 @@ fn names_of(gaps: &[RouteGap]) -> Vec<String> {
     names.sort_unstable();
     names.dedup();
     names
-}
-
-const fn cause_name(cause: LossCause) -> &'static str {
-    match cause {
-        LossCause::RingFull => "ring_full",
-        LossCause::MapFull => "map_full",
-        LossCause::Nested => "nested",
-    }
-}
-
-const fn cause_words(cause: LossCause) -> &'static str {
-    match cause {
-        LossCause::RingFull => "the event buffer was full",
-        LossCause::MapFull => "a table of the kernel side was full",
-        LossCause::Nested => "the kernel skipped a sensor that was already running",
-    }
 }
 
 fn boot_id() -> Option<String> {

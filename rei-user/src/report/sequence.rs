@@ -20,14 +20,18 @@ struct Stream {
 }
 
 impl Sequence {
-    /// Nothing was seen yet. Numbers start from 1.
+    /// Nothing was seen yet. Numbers start from 1; 0 means that a record has none.
     #[must_use]
     pub fn new() -> Self {
         Sequence::default()
     }
 
-    /// Call it for every decoded record, before anything is discarded.
+    /// Call it for every decoded record, before anything is discarded. A record without a number (0, the socket stream)
+    /// says nothing here.
     pub fn observe(&mut self, header: &EventHeader) {
+        if header.seq == 0 {
+            return;
+        }
         let stream = self.streams.entry((header.cpu, header.stream)).or_default();
         stream.highest = stream.highest.max(header.seq);
         stream.received += 1;
@@ -70,6 +74,11 @@ mod tests {
         assert_eq!(missing_after(&[(0, 0, 1), (0, 1, 1), (1, 0, 1), (0, 0, 2)]), []);
         assert_eq!(missing_after(&[(0, 0, 1), (0, 0, 4), (0, 1, 2)]), [(0, 3)]);
         assert_eq!(missing_after(&[(3, 0, 3), (4, 0, 1)]), [(3, 2)]);
+        // Records without a number neither fill a gap nor make one.
+        assert_eq!(
+            missing_after(&[(0, 1, 0), (0, 0, 1), (0, 0, 0), (0, 0, 3), (0, 1, 0)]),
+            [(0, 1)]
+        );
         // Swapped places are no loss.
         assert_eq!(missing_after(&[(0, 0, 2), (0, 0, 1), (0, 0, 3)]), []);
     }

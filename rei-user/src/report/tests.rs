@@ -17,6 +17,7 @@ use rei_ebpf_common::scope::{CgroupBody, TaskMovedBody, moved};
 use serde_json::{Value, json};
 
 use super::*;
+use crate::attach::{LossCause, LostByKind};
 use crate::coverage::Entry;
 use crate::decode::{Body, decode, record};
 use crate::enrich::{Enricher, Target};
@@ -135,6 +136,7 @@ fn ended() -> End {
         },
         gaps: Vec::new(),
         sequence: Sequence::new(),
+        attribution: Attribution::default(),
     }
 }
 
@@ -187,6 +189,7 @@ fn tcp(ret: i64) -> ConnectBody {
         socket_type: 1,
         protocol: 6,
         source: address_source::SYN_SENT,
+        evidence: evidence::ENTRY_SEEN,
         syscall: 42,
         ..ConnectBody::default()
     }
@@ -301,7 +304,7 @@ fn everything(run: &mut Run) {
     let (body, path) = opened(b"/deep", FMODE_READ);
     run.take(&header, &body, &[(PartTag::Path, &path)]);
     let losses = [Loss {
-        cpu: 1,
+        cpu: Some(1),
         kind: Some(EventKind::Open),
         cause: LossCause::RingFull,
         count: 4,
@@ -341,6 +344,10 @@ fn every_key_is_documented() {
     everything(&mut run);
     let (_, lines) = run.end(End {
         gaps: vec![gap(Route::PathChange, "unlink")],
+        attribution: Attribution {
+            others: LostByKind::from_counts(&[(EventKind::Open, 1)]),
+            ..Attribution::default()
+        },
         ..ended()
     });
     let document = include_str!("../../../docs/events.md");
@@ -391,6 +398,10 @@ fn lines_come_in_order_and_say_what_happened() {
         (&exec["chain"], &exec["origin"], &exec["dev"]),
         (&json!("entrypoint"), &json!("image"), &json!("0:50"))
     );
+    assert_eq!(
+        (&exec["script_confidence"], &exec["confidence"]),
+        (&json!("kernel_text"), &json!("kernel_object"))
+    );
     assert_eq!(exec["env_names"], json!(["PATH", "HOME"]));
     let device = &lines[3];
     assert_eq!(
@@ -433,6 +444,37 @@ fn lines_come_in_order_and_say_what_happened() {
         .map(|r| r["kind"].as_str().unwrap())
         .collect();
     assert_eq!(kinds, ["lost", "undecodable", "unresolved", "path_cut"]);
+}
+
+#[test]
+fn what_is_not_whole_is_named() {
+    let mut run = Run::new();
+    let mut header = record::header(EventKind::Open);
+    header.missing = missing::TEXT_CUT | missing::PATH_RACED;
+    run.take(
+        &header,
+        &failed(-36),
+        &[(PartTag::TextExit, b"x"), (PartTag::Base, b"")],
+    );
+    run.event(&Body::Connect(tcp(0)), &[]);
+    let unseen = ConnectBody {
+        evidence: 0,
+        ..tcp(0)
+    };
+    run.event(&Body::Connect(unseen), &[]);
+    let (summary, lines) = run.end(ended());
+    assert_eq!(lines[2]["cut"], json!(["requested"]));
+    assert_eq!(lines[2]["unreadable"], json!(["path_raced"]));
+    assert_eq!(lines[2]["confidence"], "unresolved");
+    assert_eq!(
+        (&lines[3]["confidence"], lines[3].get("entry_seen")),
+        (&json!("kernel_object"), None)
+    );
+    assert_eq!(
+        (&lines[4]["confidence"], &lines[4]["entry_seen"]),
+        (&json!("unresolved"), &json!(false))
+    );
+    assert_eq!(summary.reasons().iter().filter_map(Reason::count).sum::<u64>(), 2);
 }
 
 #[test]
@@ -497,28 +539,62 @@ fn losses_are_written_when_they_move() {
         cause,
         count,
     };
-    let first = loss(0, Some(EventKind::Open), LossCause::RingFull, 3);
-    let nested = loss(1, None, LossCause::Nested, 1);
+    let first = loss(Some(0), Some(EventKind::Open), LossCause::RingFull, 3);
+    let nested = loss(None, None, LossCause::Nested, 1);
     run.report.losses(&[first]).unwrap();
     run.report.losses(&[first, nested]).unwrap();
     run.report.losses(&[Loss { count: 5, ..first }, nested]).unwrap();
     let (summary, lines) = run.end(ended());
-    let counts: Vec<(&Value, &Value)> = lines
+    let counts: Vec<[&Value; 3]> = lines
         .iter()
         .filter(|line| line["type"] == "loss")
-        .map(|line| (&line["kind"], &line["count"]))
+        .map(|line| [&line["kind"], &line["cpu"], &line["count"]])
         .collect();
     assert_eq!(
         counts,
         [
-            (&json!("open"), &json!(3)),
-            (&Value::Null, &json!(1)),
-            (&json!("open"), &json!(2))
+            [&json!("open"), &json!(0), &json!(3)],
+            [&Value::Null, &Value::Null, &json!(1)],
+            [&json!("open"), &json!(0), &json!(2)]
         ]
     );
     assert_eq!(lines[lines.len() - 1]["lost"], 6);
     let counts: Vec<Option<u64>> = summary.reasons().iter().map(Reason::count).collect();
     assert_eq!(counts, [Some(5), Some(1)]);
+}
+
+#[test]
+fn what_others_lost_is_told_and_does_not_count() {
+    let run_with = |ours: u64, others: u64| {
+        let mut run = Run::new();
+        run.report
+            .losses(&[Loss {
+                cpu: Some(0),
+                kind: Some(EventKind::Open),
+                cause: LossCause::RingFull,
+                count: 7,
+            }])
+            .unwrap();
+        let attribution = Attribution {
+            ours: LostByKind::from_counts(&[(EventKind::Open, ours)]),
+            others: LostByKind::from_counts(&[(EventKind::Open, others)]),
+        };
+        let (summary, lines) = run.end(End {
+            attribution,
+            ..ended()
+        });
+        (summary, lines.last().unwrap().clone())
+    };
+    let (summary, end) = run_with(0, 7);
+    assert!(summary.is_complete(), "{:?}", summary.reasons());
+    assert_eq!((&end["lost"], &end["lost_of_others"]), (&json!(7), &json!(7)));
+    let (summary, end) = run_with(2, 5);
+    assert_eq!(summary.reasons().iter().filter_map(Reason::count).sum::<u64>(), 2);
+    assert_eq!(end["lost_of_others"], 5);
+    let (summary, end) = run_with(0, 6);
+    assert!(!summary.is_complete(), "one of them is nobody's that is known");
+    assert_eq!(end["lost_of_others"], 6);
+    assert!(run_with(7, 0).1.get("lost_of_others").is_none());
 }
 
 #[test]
@@ -531,7 +607,7 @@ fn numbers_that_never_came_must_be_accounted_for() {
         let mut run = Run::new();
         run.report
             .losses(&[Loss {
-                cpu: 2,
+                cpu: Some(2),
                 kind: None,
                 cause: LossCause::RingFull,
                 count,

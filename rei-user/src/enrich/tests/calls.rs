@@ -20,6 +20,13 @@ fn successful_opens_are_as_sure_as_their_object() {
             missing::PATH_UNREADABLE,
             Confidence::Unresolved,
         ),
+        (file_flag::PRESENT, 0, missing::PATH_RACED, Confidence::Unresolved),
+        (
+            file_flag::PRESENT,
+            evidence::CONTESTED,
+            missing::PATH_RACED,
+            Confidence::Contested,
+        ),
     ];
     for (flags, evidence_bits, missing_bits, expected) in table {
         let mut header = record::header(EventKind::Open);
@@ -112,21 +119,6 @@ fn what_the_kernel_could_not_read_reached_nothing() {
 }
 
 #[test]
-fn creat_has_its_flags_by_definition() {
-    let body = OpenBody {
-        ret: -13,
-        syscall: 85,
-        ..OpenBody::default()
-    };
-    let event = record::event(&record::header(EventKind::Open), &Body::Open(body), &[]);
-    let Act::Open(opened) = container().take(event).act().clone() else {
-        panic!()
-    };
-    assert!(opened.access.has(Access::Create) && opened.access.has(Access::Truncate));
-    assert!(!opened.access.has(Access::Read));
-}
-
-#[test]
 fn exec_attempts_have_their_object_or_their_text() {
     let take = |body, parts: &[(PartTag, &[u8])]| {
         container().take(record::event(
@@ -139,7 +131,7 @@ fn exec_attempts_have_their_object_or_their_text() {
     let empty = ExecAttemptBody {
         file,
         ret: -13,
-        evidence: evidence::EMPTY_PATH,
+        evidence: evidence::ENTRY_SEEN | evidence::EMPTY_PATH,
         ..ExecAttemptBody::default()
     };
     let enriched = take(
@@ -150,14 +142,25 @@ fn exec_attempts_have_their_object_or_their_text() {
     assert!(
         matches!(enriched.act(), Act::ExecAttempt(a) if a.path.as_deref() == Some(b"/bin/tool") && !a.lexical)
     );
+    let without_entry = ExecAttemptBody {
+        evidence: evidence::EMPTY_PATH,
+        ..empty
+    };
+    let enriched = take(without_entry, &[(PartTag::Path, b"tool\0bin\0")]);
+    assert_eq!(enriched.confidence(), Confidence::Unresolved);
+    assert!(!enriched.entry_seen());
     let missing = ExecAttemptBody {
         ret: -2,
+        evidence: evidence::ENTRY_SEEN,
         ..ExecAttemptBody::default()
     };
-    let enriched = take(
-        missing,
-        &[(PartTag::TextExit, b"/usr/local/bin/ls"), (PartTag::Base, b"")],
-    );
+    let parts: [(PartTag, &[u8]); 2] = [(PartTag::TextExit, b"/usr/local/bin/ls"), (PartTag::Base, b"")];
+    let without_entry = ExecAttemptBody {
+        evidence: 0,
+        ..missing
+    };
+    assert_eq!(take(without_entry, &parts).confidence(), Confidence::Unresolved);
+    let enriched = take(missing, &parts);
     assert_eq!(
         (enriched.confidence(), enriched.outcome().to_string().as_str()),
         (Confidence::ArgumentText, "ENOENT")

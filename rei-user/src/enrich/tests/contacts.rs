@@ -25,7 +25,7 @@ fn inet(source: u32, evidence_bits: u32) -> ConnectBody {
         port: 80,
         address,
         source,
-        evidence: evidence_bits,
+        evidence: evidence::ENTRY_SEEN | evidence_bits,
         syscall: 42,
         ..ConnectBody::default()
     }
@@ -67,6 +67,27 @@ fn contacts_are_as_sure_as_their_source() {
     assert_eq!(
         contacted(inet(3, 0), missing::ADDRESS, &[]).1,
         Confidence::Unresolved
+    );
+}
+
+#[test]
+fn a_call_without_an_entry_is_not_sure() {
+    let without = |source, syscall| ConnectBody {
+        evidence: 0,
+        syscall,
+        ..inet(source, 0)
+    };
+    for source in [
+        address_source::SYN_SENT,
+        address_source::CGROUP_HOOK,
+        address_source::SOCKET,
+    ] {
+        assert_eq!(contacted(without(source, 42), 0, &[]).1, Confidence::Unresolved);
+    }
+    // No call, so no entry: the hook saw the moment itself.
+    assert_eq!(
+        contacted(without(address_source::SYN_SENT, 0), 0, &[]).1,
+        Confidence::KernelObject
     );
 }
 
