@@ -1,5 +1,5 @@
-//! Black-box tests of the command line: what is refused, with which words and which exit code. No test here records
-//! anything; those that do are in `live.rs`.
+//! Black-box tests of the command line: what is refused, with which words and which exit code. No test here
+//! records anything; those that do are in `live.rs`.
 
 mod support;
 

@@ -1,7 +1,9 @@
-//! The running kernel's own description of its structures (BTF) → the byte offsets that the kernel side walks by.
+//! The running kernel's own description of its structures (BTF) → the byte offsets that the kernel side walks
+//! by.
 //!
-//! Takes `/sys/kernel/btf/vmlinux` and, where overlayfs is a module, `/sys/kernel/btf/overlay`. Gives one offset per
-//! [`Field`], or why there is none. Nothing is guessed: a bit field, or a name with two different answers, is a gap.
+//! Takes `/sys/kernel/btf/vmlinux` and, where overlayfs is a module, `/sys/kernel/btf/overlay`. Gives one
+//! offset per [`Field`], or why there is none. Nothing is guessed: a bit field, or a name with two different
+//! answers, is a gap.
 
 use std::fmt;
 use std::fs;
@@ -97,7 +99,8 @@ impl KernelTypes {
     /// Reads the types of the running kernel.
     ///
     /// # Errors
-    /// If the kernel shows no BTF, or it cannot be parsed. A module's BTF that cannot be parsed counts as absent.
+    /// If the kernel shows no BTF, or it cannot be parsed. A module's BTF that cannot be parsed counts as
+    /// absent.
     pub fn of_running_kernel() -> Result<Self> {
         let image = fs::read(VMLINUX).with_context(|| {
             format!(
@@ -265,7 +268,8 @@ mod tests {
 
     use super::*;
 
-    /// The running kernel's types. A kernel that shows none is one that rei cannot observe: these tests fail there.
+    /// The running kernel's types. A kernel that shows none is one that rei cannot observe: these tests fail
+    /// there.
     fn running() -> &'static KernelTypes {
         static RUNNING: LazyLock<KernelTypes> =
             LazyLock::new(|| KernelTypes::of_running_kernel().expect("the running kernel's BTF parses"));

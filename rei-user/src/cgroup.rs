@@ -73,7 +73,8 @@ fn unescape(field: &[u8]) -> Vec<u8> {
 
 /// Id of the cgroup at `directory`, as the kernel side sees it.
 ///
-/// kernfs gives its 64-bit node id as the inode number (fs/kernfs/inode.c), and cgroup v2 uses it as the cgroup id.
+/// kernfs gives its 64-bit node id as the inode number (fs/kernfs/inode.c), and cgroup v2 uses it as the
+/// cgroup id.
 ///
 /// # Errors
 /// If the directory cannot be looked at.

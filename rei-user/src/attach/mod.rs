@@ -1,7 +1,8 @@
 //! Loads the kernel side, sets its offsets from the running kernel's BTF, attaches its sensors.
 //!
-//! Takes the embedded object. Gives [`Sensors`], which say what they see and detach when dropped. A sensor that this
-//! kernel refuses is a gap with the kernel's reason; only the sensors in [`REQUIRED`] must be there.
+//! Takes the embedded object. Gives [`Sensors`], which say what they see and detach when dropped. A sensor
+//! that this kernel refuses is a gap with the kernel's reason; only the sensors in [`REQUIRED`] must be
+//! there.
 
 #[cfg(test)]
 mod live;
@@ -97,8 +98,8 @@ impl Sensors {
     /// Loads and attaches every sensor that this kernel allows. `cgroup_root` is the cgroup v2 mount point.
     ///
     /// # Errors
-    /// If the object is a stub, BTF is missing, or a sensor that nothing works without (scope, exec, syscalls)
-    /// cannot be attached. Other sensors may be missing: see [`Self::states`].
+    /// If the object is a stub, BTF is missing, or a sensor that nothing works without (scope, exec,
+    /// syscalls) cannot be attached. Other sensors may be missing: see [`Self::states`].
     pub fn load(settings: &Settings, cgroup_root: &Path) -> Result<Self> {
         let sensors = Self::probe(settings, cgroup_root)?;
         for state in &sensors.states {

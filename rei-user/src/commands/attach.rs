@@ -21,8 +21,8 @@ use crate::output::{Output, OutputHealth};
 use crate::recorder::Instruction;
 use crate::report::{ExitCodes, Reason};
 
-/// How often a tree is walked for processes that came meanwhile. Each walk finds fewer, because children of followed
-/// processes are followed by the kernel side: two are usual.
+/// How often a tree is walked for processes that came meanwhile. Each walk finds fewer, because children of
+/// followed processes are followed by the kernel side: two are usual.
 const WALKS_MAX: usize = 16;
 
 /// Observes and gives the exit code.
@@ -91,8 +91,8 @@ async fn observe(args: &AttachArgs, output: Option<(Output, OutputHealth)>) -> R
 
 /// Watches a tree, then follows the processes that are in it already.
 ///
-/// The order matters: a process that is born after its parent was followed, or placed into a watched cgroup, is the
-/// kernel side's business; everything older is found by walking until nobody new turns up.
+/// The order matters: a process that is born after its parent was followed, or placed into a watched cgroup,
+/// is the kernel side's business; everything older is found by walking until nobody new turns up.
 async fn watch(observation: &mut Observation, tree: &Tree) -> Result<()> {
     let ids = cgroup::tree_ids(&tree.directory)?;
     let Some(scope) = ids.first().copied() else {
