@@ -49,12 +49,14 @@ async fn observe(args: &AttachArgs, output: Option<(Output, OutputHealth)>) -> R
     let mut observation = Observation::start(&root, &args.recording, plan, output)?;
     // Not before: until here a signal ends rei, whatever holds it up.
     let mut signals = Signals::listen()?;
-    for tree in &trees {
-        watch(&mut observation, tree).await?;
-    }
-    announce(args, &trees)?;
-
     let mut farewell = Farewell::default();
+    tokio::select! {
+        watched = watch_all(&mut observation, &trees) => {
+            watched?;
+            announce(args, &trees)?;
+        }
+        caught = signals.next() => farewell.heed(caught, None),
+    }
     let end = args.duration.map(|duration| Instant::now() + duration);
     while !observation.is_all_gone() && !observation.has_output_failed() && !observation.is_broken() {
         tokio::select! {
@@ -87,6 +89,13 @@ async fn observe(args: &AttachArgs, output: Option<(Output, OutputHealth)>) -> R
         reasons,
     };
     observation.finish(ending, &mut signals, &farewell).await
+}
+
+async fn watch_all(observation: &mut Observation, trees: &[Tree]) -> Result<()> {
+    for tree in trees {
+        watch(observation, tree).await?;
+    }
+    Ok(())
 }
 
 /// Watches a tree, then follows the processes that are in it already.

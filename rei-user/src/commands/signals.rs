@@ -4,6 +4,9 @@
 //! until the command ends. A signal that was sent to rei alone is passed on once; if the command is not gone
 //! soon after, or another signal comes, rei stops observing. It never ends what it observes; of a container
 //! it ends only the docker client that it started itself.
+//!
+//! Closing the record can wait for ever, for an output that takes nothing: then the second signal ends rei
+//! without that.
 
 use std::fs;
 use std::future::pending;
