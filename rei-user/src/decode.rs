@@ -1,6 +1,7 @@
 //! Bytes of the ring → [`Event`]: checked, total, and never a panic.
 //!
-//! Takes one record as the kernel side wrote it. Gives an [`Event`] or an [`Undecodable`] that keeps the bytes.
+//! Takes one record as the kernel side wrote it. Gives an [`Event`] or an [`Undecodable`] that keeps the
+//! bytes.
 
 use std::fmt;
 
@@ -112,7 +113,8 @@ impl Event {
         self.header.missing & mask != 0
     }
 
-    /// The absolute path of a leaf-to-root component part (`Path`, `Base`): root first, components joined by `/`.
+    /// The absolute path of a leaf-to-root component part (`Path`, `Base`): root first, components joined by
+    /// `/`.
     ///
     /// `None` if the record has no such part. An empty part is the root itself: `/`.
     #[must_use]

@@ -1,8 +1,9 @@
-//! Whose scope is it? Settles which scopes belong to the observed container, and keeps events until that is known.
+//! Whose scope is it? Settles which scopes belong to the observed container, and keeps events until that is
+//! known.
 //!
-//! While a new container is awaited the kernel side arms every cgroup that is named as one. Takes events as they come.
-//! Gives back those of scopes that are ours, drops those of other containers, and holds those of scopes that nobody
-//! can tell yet. The name of the cgroup decides; the expected id comes from the engine.
+//! While a new container is awaited the kernel side arms every cgroup that is named as one. Takes events as
+//! they come. Gives back those of scopes that are ours, drops those of other containers, and holds those of
+//! scopes that nobody can tell yet. The name of the cgroup decides; the expected id comes from the engine.
 
 use std::collections::HashMap;
 
@@ -12,8 +13,9 @@ use rei_ebpf_common::scope::cgroup_flag;
 use crate::cgroup;
 use crate::decode::{Body, Event};
 
-/// Events that are held over all undecided scopes together. One container's start is some hundred events, and the id
-/// is known before it starts: this is reached only when other containers are busy while an image is pulled.
+/// Events that are held over all undecided scopes together. One container's start is some hundred events, and
+/// the id is known before it starts: this is reached only when other containers are busy while an image is
+/// pulled.
 pub const HELD_EVENTS_MAX: usize = 16_384;
 
 /// Which scopes are ours.

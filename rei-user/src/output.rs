@@ -1,8 +1,8 @@
 //! Where JSON lines go: a file or stdout, in whole lines only, with the first failure kept.
 //!
-//! Takes bytes in any portions; the report buffers them. After a failed write the file is cut back to its last whole
-//! line and everything that follows is dropped without an error: a full disk must not change what happens to the
-//! container.
+//! Takes bytes in any portions; the report buffers them. After a failed write the file is cut back to its
+//! last whole line and everything that follows is dropped without an error: a full disk must not change what
+//! happens to the container.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};

@@ -1,9 +1,10 @@
 //! Untrusted bytes (paths, argv, names) made harmless for a terminal, and reversible.
 //!
-//! What a container names its files is chosen by the container. Printed as it is, a name can move the cursor, forge
-//! a line, hide itself or turn text around. A token that is plain is printed as it is; any other is put in double
-//! quotes with escapes: `\n`, `\t`, `\r`, `\"`, `\\`, `\xNN` for a byte that is a control character or no UTF-8,
-//! `\u{N}` for a character that does not show as itself. A printed token that starts with `"` is always a quoted one.
+//! What a container names its files is chosen by the container. Printed as it is, a name can move the cursor,
+//! forge a line, hide itself or turn text around. A token that is plain is printed as it is; any other is put
+//! in double quotes with escapes: `\n`, `\t`, `\r`, `\"`, `\\`, `\xNN` for a byte that is a control character
+//! or no UTF-8, `\u{N}` for a character that does not show as itself. A printed token that starts with `"` is
+//! always a quoted one.
 
 use std::fmt::{self, Write as _};
 

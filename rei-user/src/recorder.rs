@@ -1,8 +1,8 @@
 //! The recorder: one plain thread that takes every record through the corridor.
 //!
-//! Takes records from the reader and instructions from the command that observes. For each record: decode → sequence
-//! check → settle whose it is → enrich → report. Gives notices about scopes, and the report's summary at the end.
-//! It owns its state alone: no lock anywhere.
+//! Takes records from the reader and instructions from the command that observes. For each record: decode →
+//! sequence check → settle whose it is → enrich → report. Gives notices about scopes, and the report's
+//! summary at the end. It owns its state alone: no lock anywhere.
 
 use std::collections::VecDeque;
 use std::io;
@@ -60,7 +60,8 @@ pub enum Instruction {
     Losses(Vec<Loss>),
     /// Something makes the record incomplete.
     Reason(Reason),
-    /// Everything before has been told: answer with [`Notice::Settled`] when what follows from it has been told, too.
+    /// Everything before has been told: answer with [`Notice::Settled`] when what follows from it has been
+    /// told, too.
     Settle,
     /// Nothing comes any more: close the report.
     End(Closing),
@@ -139,8 +140,9 @@ pub struct Wires {
     pub notices: mpsc::Sender<Notice>,
 }
 
-/// Starts the recorder's thread. The report must have begun. What is left comes by the channel, when the recorder has
-/// ended; it is closed without a word if the thread panicked. Nobody has to join the thread: it may hang in a write.
+/// Starts the recorder's thread. The report must have begun. What is left comes by the channel, when the
+/// recorder has ended; it is closed without a word if the thread panicked. Nobody has to join the thread: it
+/// may hang in a write.
 ///
 /// # Errors
 /// If the system gives no thread.

@@ -1,7 +1,7 @@
 //! The ring → owned bytes → a bounded channel.
 //!
-//! Takes the ring that the kernel side fills. Gives each record as it came, in the order of the ring, and never drops
-//! one: when the recorder is behind, the ring fills and the kernel side counts the loss.
+//! Takes the ring that the kernel side fills. Gives each record as it came, in the order of the ring, and
+//! never drops one: when the recorder is behind, the ring fills and the kernel side counts the loss.
 
 use std::ops::Deref;
 use std::time::Duration;
@@ -14,24 +14,24 @@ use tokio::sync::oneshot;
 
 use crate::sys;
 
-/// Records that wait between the reader and the recorder. When it is full the reader waits, the ring fills, and the
-/// kernel side counts the loss: loss happens in one place.
+/// Records that wait between the reader and the recorder. When it is full the reader waits, the ring fills,
+/// and the kernel side counts the loss: loss happens in one place.
 pub const CHANNEL_RECORDS: usize = 4096;
 
-/// Pause between two looks at the ring while records come. A wake-up per event would cost the observed program more
-/// than the event itself.
+/// Pause between two looks at the ring while records come. A wake-up per event would cost the observed
+/// program more than the event itself.
 const PAUSE_BUSY: Duration = Duration::from_millis(1);
 /// Longest pause when nothing comes: what a person waits for the first event, and what idling costs.
 const PAUSE_IDLE: Duration = Duration::from_millis(20);
-/// Bytes that are allocated at once and shared by the records that fit. Small enough that one record which is kept
-/// for long does not pin much.
+/// Bytes that are allocated at once and shared by the records that fit. Small enough that one record which is
+/// kept for long does not pin much.
 const BLOCK_BYTES: usize = 64 * 1024;
 
 /// Reads the ring until `stop` resolves, then drains what is left and returns. One record, one message.
 ///
-/// Nothing wakes the reader per event: it polls every millisecond while records come, backs off to 20 ms when idle,
-/// and the kernel side wakes it early when the ring is a quarter full. It also returns when nobody receives any more.
-/// Detach the sensors before `stop`, or the ring may never be empty.
+/// Nothing wakes the reader per event: it polls every millisecond while records come, backs off to 20 ms when
+/// idle, and the kernel side wakes it early when the ring is a quarter full. It also returns when nobody
+/// receives any more. Detach the sensors before `stop`, or the ring may never be empty.
 pub async fn read(ring: RingBuf<MapData>, out: mpsc::Sender<Bytes>, stop: oneshot::Receiver<()>) {
     match sys::pollable(ring) {
         Ok(ring) => pump(Polled { ring }, out, stop).await,

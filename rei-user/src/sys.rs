@@ -15,7 +15,8 @@ use tokio::io::unix::{AsyncFd, AsyncFdRegisterError};
 pub(crate) fn pollable(
     ring: RingBuf<MapData>,
 ) -> Result<AsyncFd<RingBuf<MapData>>, AsyncFdRegisterError<RingBuf<MapData>>> {
-    // SAFETY: `RingBuf::as_raw_fd` gives the descriptor of the map that it owns through `MapData`: opened before the
-    // ring was made, never exchanged, closed when the ring is dropped. The `AsyncFd` owns the ring from here on.
+    // SAFETY: `RingBuf::as_raw_fd` gives the descriptor of the map that it owns through `MapData`: opened
+    // before the ring was made, never exchanged, closed when the ring is dropped. The `AsyncFd` owns the ring
+    // from here on.
     unsafe { AsyncFd::register_with_interest(ring, Interest::READABLE) }
 }

@@ -7,6 +7,7 @@ use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
+use ::rei::cgroup::mount_point;
 use anyhow::{Context, Result, ensure};
 use aya::maps::loaded_maps;
 use aya::programs::loaded_programs;
@@ -77,7 +78,7 @@ impl Host {
 impl Inventory {
     fn take() -> Result<Self> {
         let mut cgroups = BTreeSet::new();
-        walk(&cgroup_mount()?, &mut cgroups);
+        walk(&mount_point()?, &mut cgroups);
         let listed = stdout_of(Command::new("docker").args(["ps", "-aq", "--no-trunc"]))
             .context("the Docker engine must run for the live tests: run `cargo xtask setup`")?;
         Ok(Self {
@@ -153,19 +154,6 @@ fn processes_of(program: &Path) -> Result<BTreeSet<u32>> {
     Ok(found)
 }
 
-/// Where the cgroup v2 tree is mounted.
-pub(crate) fn cgroup_mount() -> Result<PathBuf> {
-    let mounts =
-        std::fs::read_to_string("/proc/self/mountinfo").context("cannot read /proc/self/mountinfo")?;
-    let found = mounts.lines().find_map(|line| {
-        let (left, right) = line.split_once(" - ")?;
-        right
-            .starts_with("cgroup2 ")
-            .then(|| left.split(' ').nth(4).map(PathBuf::from))?
-    });
-    found.context("no cgroup v2 tree is mounted")
-}
-
 /// The cgroup v2 directory of a process.
 pub(crate) fn cgroup_of(pid: u32) -> Result<PathBuf> {
     let path = format!("/proc/{pid}/cgroup");
@@ -174,7 +162,7 @@ pub(crate) fn cgroup_of(pid: u32) -> Result<PathBuf> {
         .lines()
         .find_map(|line| line.strip_prefix("0::/"))
         .with_context(|| format!("no v2 line in {path}"))?;
-    Ok(cgroup_mount()?.join(below))
+    Ok(mount_point()?.join(below))
 }
 
 /// A name that no other test and no other run of the tests uses.

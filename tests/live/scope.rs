@@ -3,10 +3,11 @@
 use std::path::Path;
 use std::time::Duration;
 
+use ::rei::cgroup::mount_point;
 use anyhow::{Context, Result, ensure};
 
 use crate::docker::{Container, Image, docker};
-use crate::host::{Host, cgroup_mount, wait_for};
+use crate::host::{Host, wait_for};
 use crate::lab::move_into_child;
 use crate::rei::{Rei, Running};
 
@@ -85,7 +86,7 @@ fn a_process_that_leaves_stays_followed() -> Result<()> {
     let container = Container::named("leaver");
     let (rei, pid) = waiting(&image, &container)?;
     let own = crate::host::cgroup_of(pid)?;
-    move_to(pid, &cgroup_mount()?)?;
+    move_to(pid, &mount_point()?)?;
     say(pid, "go1")?;
     wait_for("the second file", Duration::from_secs(10), || {
         Ok(docker(&["logs", container.name()])?.contains('2').then_some(()))

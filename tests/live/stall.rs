@@ -15,7 +15,8 @@ use rustix::process::{Pid, Signal, kill_process};
 use crate::host::{Host, wait_for};
 use crate::rei::Leashed;
 
-/// Within this a `rei` that is told to give up has ended, also on a busy machine. The engine may be silent for longer.
+/// Within this a `rei` that is told to give up has ended, also on a busy machine. The engine may be silent
+/// for longer.
 const SOON: Duration = Duration::from_secs(10);
 
 /// `rei` with these words; what it says goes to `talk`.

@@ -150,29 +150,6 @@ fn a_full_disk_does_not_harm_the_container() -> Result<()> {
     host.check_nothing_left()
 }
 
-#[test]
-#[ignore = "root"]
-fn not_root() -> Result<()> {
-    let host = Host::take()?;
-    let folder = tempfile::tempdir()?;
-    let copy = folder.path().join("rei");
-    std::fs::copy(env!("CARGO_BIN_EXE_rei"), &copy)?;
-    stdout_of(Command::new("chmod").args(["-R", "a+rX"]).arg(folder.path()))?;
-    let done = Command::new("setpriv")
-        .args(["--reuid", "65534", "--regid", "65534", "--clear-groups"])
-        .arg(&copy)
-        .args(["run", "--", "/bin/busybox", "true"])
-        .output()
-        .context("cannot run setpriv")?;
-    let errors = String::from_utf8_lossy(&done.stderr).into_owned();
-    ensure!(
-        done.status.code() == Some(125) && errors.contains("root"),
-        "{}: {errors}",
-        done.status
-    );
-    host.check_nothing_left()
-}
-
 fn bare(arguments: &[&str]) -> Result<std::process::Output> {
     Command::new(env!("CARGO_BIN_EXE_rei"))
         .args(arguments)

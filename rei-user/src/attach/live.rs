@@ -122,8 +122,8 @@ fn every_sensor_is_live_and_nothing_stays_in_the_kernel() {
     );
 }
 
-/// Instructions that the verifier may walk for one program; the kernel's own limit is a million. Measured on Linux 6.18:
-/// see the test's output. A program near the limit would be refused by the next kernel.
+/// Instructions that the verifier may walk for one program; the kernel's own limit is a million. Measured on
+/// Linux 6.18: see the test's output. A program near the limit would be refused by the next kernel.
 const VERIFIER_BUDGET: u32 = 100_000;
 
 #[test]

@@ -1,7 +1,8 @@
 //! Loads the kernel side, sets its offsets from the running kernel's BTF, attaches its sensors.
 //!
-//! Takes the embedded object. Gives [`Sensors`], which say what they see and detach when dropped. A sensor that this
-//! kernel refuses is a gap with the kernel's reason; only the sensors in [`REQUIRED`] must be there.
+//! Takes the embedded object. Gives [`Sensors`], which say what they see and detach when dropped. A sensor
+//! that this kernel refuses is a gap with the kernel's reason; only the sensors in [`REQUIRED`] must be
+//! there.
 
 #[cfg(test)]
 mod live;
@@ -97,8 +98,8 @@ impl Sensors {
     /// Loads and attaches every sensor that this kernel allows. `cgroup_root` is the cgroup v2 mount point.
     ///
     /// # Errors
-    /// If the object is a stub, BTF is missing, or a sensor that nothing works without (scope, exec, syscalls)
-    /// cannot be attached. Other sensors may be missing: see [`Self::states`].
+    /// If the object is a stub, BTF is missing, or a sensor that nothing works without (scope, exec,
+    /// syscalls) cannot be attached. Other sensors may be missing: see [`Self::states`].
     pub fn load(settings: &Settings, cgroup_root: &Path) -> Result<Self> {
         let sensors = Self::probe(settings, cgroup_root)?;
         for state in &sensors.states {
@@ -180,13 +181,7 @@ impl Sensors {
 
 /// Makes the maps and sets the globals. No program is loaded yet.
 fn load_object(object: &[u8], settings: &Settings, resolved: &Resolved, btf: &Btf) -> Result<Ebpf> {
-    let page = u32::try_from(rustix::param::page_size()).context("the page size is beyond 32 bits")?;
-    if !settings.ring_bytes.is_power_of_two() || settings.ring_bytes < page {
-        bail!(
-            "a ring of {} bytes cannot be made: use a power of two, at least {page}",
-            settings.ring_bytes
-        );
-    }
+    check_ring(settings.ring_bytes)?;
     let cpus = possible_cpus()?;
     let chunks = pid_chunks()?;
     EbpfLoader::new()
@@ -197,6 +192,18 @@ fn load_object(object: &[u8], settings: &Settings, resolved: &Resolved, btf: &Bt
         .map_max_entries("SCRATCH", SCRATCH_PER_CPU * cpus)
         .load(object)
         .context("the kernel refuses rei's maps; `rei doctor` shows what this host allows")
+}
+
+/// The kernel would refuse any other size with a number.
+fn check_ring(ring_bytes: u32) -> Result<()> {
+    let page = u32::try_from(rustix::param::page_size()).context("the page size is beyond 32 bits")?;
+    if !ring_bytes.is_power_of_two() || ring_bytes < page {
+        bail!(
+            "a ring of {} bytes cannot be made: use a power of two, at least {page}",
+            ring_bytes
+        );
+    }
+    Ok(())
 }
 
 /// Why `sensor` cannot work on this kernel whatever the verifier says: a field or a tracepoint is missing.
@@ -312,19 +319,9 @@ mod tests {
     #[test]
     fn a_ring_that_the_kernel_cannot_make_is_refused_before_it_is_asked() {
         for ring_bytes in [0, 100, 4096 * 3] {
-            let settings = Settings { ring_bytes };
-            let resolved = Resolved {
-                offsets: rei_ebpf_common::kernel::Offsets::ABSENT,
-                gaps: Vec::new(),
-            };
-            let Ok(btf) = Btf::from_sys_fs() else {
-                eprintln!("SKIPPED: this kernel shows no BTF");
-                return;
-            };
-            let error = load_object(&[], &settings, &resolved, &btf)
-                .expect_err("refused")
-                .to_string();
+            let error = check_ring(ring_bytes).expect_err("refused").to_string();
             assert!(error.contains("power of two"), "{error}");
         }
+        check_ring(RING_BYTES_DEFAULT).expect("the default can be made");
     }
 }

@@ -107,7 +107,8 @@ fn refused(program: &Program, what: &str, error: ProgramError) -> anyhow::Error 
     }
 }
 
-/// The error, and for a refusal the usual cause. (EACCES is the verifier's verdict on the program, not a matter of rights.)
+/// The error, and for a refusal the usual cause. (EACCES is the verifier's verdict on the program, not a
+/// matter of rights.)
 fn with_hint(error: &io::Error) -> String {
     if error.raw_os_error() != Some(EPERM) {
         return error.to_string();

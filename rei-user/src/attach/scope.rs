@@ -74,8 +74,9 @@ impl Sensors {
             .try_for_each(|cgroup| self.put::<u64, u64>("CGROUPS", *cgroup, root))
     }
 
-    /// Follows a process that was there before rei, as workload, marked `PRESENT_AT_ATTACH`. One that has ended, or is
-    /// only waited for (a zombie), is not followed. `start_ns` is 0 unless it is exactly known: /proc tells ticks.
+    /// Follows a process that was there before rei, as workload, marked `PRESENT_AT_ATTACH`. One that has
+    /// ended, or is only waited for (a zombie), is not followed. `start_ns` is 0 unless it is exactly known:
+    /// /proc tells ticks.
     ///
     /// # Errors
     /// If the kernel refuses a map update.
@@ -97,8 +98,8 @@ impl Sensors {
                     .with_context(|| format!("the kernel refuses to follow process {pid} (map TASKS)"));
             }
         }
-        // It may have ended between the caller's look and the insert: then no exit will ever take the entry away, and
-        // the next process of that number must not be taken for it.
+        // It may have ended between the caller's look and the insert: then no exit will ever take the entry
+        // away, and the next process of that number must not be taken for it.
         if !status().is_ok_and(|status| is_alive(&status)) {
             self.drop_keys::<u32, TaskState>("TASKS", &[pid])?;
         }
@@ -107,13 +108,14 @@ impl Sensors {
 
     /// Drops a scope: nothing of it is reported any more. Gives what it had lost.
     ///
-    /// Its processes stay in the map `TASKS`: at its next call, or its end, the kernel side drops each by itself, and
-    /// until then it needs the entry to finish what it had noted about the process's descriptors.
+    /// Its processes stay in the map `TASKS`: at its next call, or its end, the kernel side drops each by
+    /// itself, and until then it needs the entry to finish what it had noted about the process's descriptors.
     ///
     /// # Errors
     /// If the kernel refuses a map update.
     pub fn forget(&mut self, scope: u64) -> Result<LostByKind> {
-        // What is lost between this look and the removal is nobody's, and then counts for whoever is observed.
+        // What is lost between this look and the removal is nobody's, and then counts for whoever is
+        // observed.
         let state = self.scope_state(scope)?;
         // The scope first: without it the kernel side follows nobody any more, so nothing is added meanwhile.
         self.drop_keys::<u64, ScopeState>("SCOPES", &[scope])?;
@@ -235,8 +237,9 @@ fn present(scope: u64, start_ns: u64, ns_pid: u32) -> TaskState {
     }
 }
 
-/// Whether a process with this `/proc/PID/status` can still act. Its exit is reported once its last thread has given
-/// up its memory, so without memory there will be none any more. The first thread alone may have ended before the rest.
+/// Whether a process with this `/proc/PID/status` can still act. Its exit is reported once its last thread
+/// has given up its memory, so without memory there will be none any more. The first thread alone may have
+/// ended before the rest.
 fn is_alive(status: &str) -> bool {
     let field = |name| {
         status

@@ -1,7 +1,7 @@
 //! How an observation ended, and what that leaves out of its record.
 //!
-//! Takes what the kernel side noted of each scope that is ours, and what the command knows. Gives the reasons why the
-//! record is incomplete.
+//! Takes what the kernel side noted of each scope that is ours, and what the command knows. Gives the reasons
+//! why the record is incomplete.
 
 use rei_ebpf_common::maps::ScopeState;
 
@@ -21,7 +21,8 @@ pub(super) struct Ending {
     pub(super) expects_scope: bool,
     /// Whether something ran that must have begun with an exec of its own.
     pub(super) expects_entrypoint: bool,
-    /// Whether processes that are left make the record incomplete. The kernel side counts those that it saw start.
+    /// Whether processes that are left make the record incomplete. The kernel side counts those that it saw
+    /// start.
     pub(super) counts_processes: bool,
     /// What the command knows to be missing.
     pub(super) reasons: Vec<Reason>,

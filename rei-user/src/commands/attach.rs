@@ -21,8 +21,8 @@ use crate::output::{Output, OutputHealth};
 use crate::recorder::Instruction;
 use crate::report::{ExitCodes, Reason};
 
-/// How often a tree is walked for processes that came meanwhile. Each walk finds fewer, because children of followed
-/// processes are followed by the kernel side: two are usual.
+/// How often a tree is walked for processes that came meanwhile. Each walk finds fewer, because children of
+/// followed processes are followed by the kernel side: two are usual.
 const WALKS_MAX: usize = 16;
 
 /// Observes and gives the exit code.
@@ -49,12 +49,14 @@ async fn observe(args: &AttachArgs, output: Option<(Output, OutputHealth)>) -> R
     let mut observation = Observation::start(&root, &args.recording, plan, output)?;
     // Not before: until here a signal ends rei, whatever holds it up.
     let mut signals = Signals::listen()?;
-    for tree in &trees {
-        watch(&mut observation, tree).await?;
-    }
-    announce(args, &trees)?;
-
     let mut farewell = Farewell::default();
+    tokio::select! {
+        watched = watch_all(&mut observation, &trees) => {
+            watched?;
+            announce(args, &trees)?;
+        }
+        caught = signals.next() => farewell.heed(caught, None),
+    }
     let end = args.duration.map(|duration| Instant::now() + duration);
     while !observation.is_all_gone() && !observation.has_output_failed() && !observation.is_broken() {
         tokio::select! {
@@ -89,10 +91,17 @@ async fn observe(args: &AttachArgs, output: Option<(Output, OutputHealth)>) -> R
     observation.finish(ending, &mut signals, &farewell).await
 }
 
+async fn watch_all(observation: &mut Observation, trees: &[Tree]) -> Result<()> {
+    for tree in trees {
+        watch(observation, tree).await?;
+    }
+    Ok(())
+}
+
 /// Watches a tree, then follows the processes that are in it already.
 ///
-/// The order matters: a process that is born after its parent was followed, or placed into a watched cgroup, is the
-/// kernel side's business; everything older is found by walking until nobody new turns up.
+/// The order matters: a process that is born after its parent was followed, or placed into a watched cgroup,
+/// is the kernel side's business; everything older is found by walking until nobody new turns up.
 async fn watch(observation: &mut Observation, tree: &Tree) -> Result<()> {
     let ids = cgroup::tree_ids(&tree.directory)?;
     let Some(scope) = ids.first().copied() else {

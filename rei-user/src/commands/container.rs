@@ -1,4 +1,5 @@
-//! `rei run -- docker run ...`: the container that this docker command creates, from its cgroup's making to its end.
+//! `rei run -- docker run ...`: the container that this docker command creates, from its cgroup's making to
+//! its end.
 
 use std::process::ExitStatus;
 use std::time::Duration;
@@ -95,8 +96,8 @@ pub(super) async fn run(
     run.observe(args, signals).await
 }
 
-/// A docker command under way. Whatever the engine is asked runs as a task: an engine that does not answer must not
-/// keep rei from hearing signals.
+/// A docker command under way. Whatever the engine is asked runs as a task: an engine that does not answer
+/// must not keep rei from hearing signals.
 struct ContainerRun {
     observation: Observation,
     docker: Docker,
@@ -357,7 +358,8 @@ async fn answer<T>(task: &mut Option<JoinHandle<T>>) -> Result<T> {
     }
 }
 
-/// Waits until the container has ended for good: restarts do not count. Gives its exit code, if the engine knows it.
+/// Waits until the container has ended for good: restarts do not count. Gives its exit code, if the engine
+/// knows it.
 async fn until_end(docker: Docker, id: String) -> Result<Option<i32>> {
     let mut code = docker.next_exit(&id).await.unwrap_or(None);
     let mut tries = 0;

@@ -243,7 +243,8 @@ impl Observation {
     /// Detaches, drains, closes the report, prints the summary. Gives the exit code.
     ///
     /// # Errors
-    /// If that failed, or somebody gave up waiting for it: an output that takes nothing can hold it up for ever.
+    /// If that failed, or somebody gave up waiting for it: an output that takes nothing can hold it up for
+    /// ever.
     pub(super) async fn finish(
         self,
         ending: Ending,

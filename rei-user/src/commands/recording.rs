@@ -1,7 +1,8 @@
-//! Reader and recorder while they run: what the observing command tells them, hears of them, and how they end.
+//! Reader and recorder while they run: what the observing command tells them, hears of them, and how they
+//! end.
 //!
-//! Both work on their own. One that ends before it is told to would leave a record with a hole that nobody counts: it
-//! is noticed at once.
+//! Both work on their own. One that ends before it is told to would leave a record with a hole that nobody
+//! counts: it is noticed at once.
 
 use std::future::pending;
 use std::time::Duration;
@@ -96,13 +97,15 @@ impl Recording {
         let _ = self.instructions.send(instruction).await;
     }
 
-    /// Tells the recorder something that can be told later as well, if there is room for it and for what cannot wait.
+    /// Tells the recorder something that can be told later as well, if there is room for it and for what
+    /// cannot wait.
     pub(super) fn mention(&self, instruction: Instruction) -> bool {
         self.instructions.capacity() > recorder::INSTRUCTIONS / 2
             && self.instructions.try_send(instruction).is_ok()
     }
 
-    /// The next notice; `None`, once, when reader or recorder has ended without being told to. Safe to cancel.
+    /// The next notice; `None`, once, when reader or recorder has ended without being told to. Safe to
+    /// cancel.
     pub(super) async fn heard(&mut self) -> Option<Notice> {
         if self.is_broken {
             return pending().await;

@@ -1,9 +1,12 @@
 //! Signals while something is observed: what the command gets, and when rei stops observing.
 //!
-//! A terminal sends Ctrl-C to the command and to rei alike: the command decides what it means, and rei stays until
-//! the command ends. A signal that was sent to rei alone is passed on once; if the command is not gone soon after, or
-//! another signal comes, rei stops observing. It never ends what it observes; of a container it ends only the docker
-//! client that it started itself.
+//! A terminal sends Ctrl-C to the command and to rei alike: the command decides what it means, and rei stays
+//! until the command ends. A signal that was sent to rei alone is passed on once; if the command is not gone
+//! soon after, or another signal comes, rei stops observing. It never ends what it observes; of a container
+//! it ends only the docker client that it started itself.
+//!
+//! Closing the record can wait for ever, for an output that takes nothing: then the second signal ends rei
+//! without that.
 
 use std::fs;
 use std::future::pending;
@@ -16,10 +19,11 @@ use tokio::time::{Instant, sleep, sleep_until};
 
 use super::terminal::is_in_foreground;
 
-/// How long a command may take to end after a signal was passed on. Who sends SIGTERM usually sends SIGKILL after
-/// ten seconds: the summary has to be out by then.
+/// How long a command may take to end after a signal was passed on. Who sends SIGTERM usually sends SIGKILL
+/// after ten seconds: the summary has to be out by then.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// Closing a record takes less unless something holds it up: an impatient second signal does not cost the record.
+/// Closing a record takes less unless something holds it up: an impatient second signal does not cost the
+/// record.
 const CLOSING_TIME: Duration = Duration::from_secs(1);
 
 /// Signals that ask for an end.
@@ -60,8 +64,8 @@ impl Caught {
         }
     }
 
-    /// Whether a terminal sent it to its whole foreground group, the command included. A keyboard and kill(1) cannot
-    /// be told apart here: with a terminal in front of it, a keyboard is taken for granted.
+    /// Whether a terminal sent it to its whole foreground group, the command included. A keyboard and kill(1)
+    /// cannot be told apart here: with a terminal in front of it, a keyboard is taken for granted.
     fn is_from_terminal(self) -> bool {
         matches!(self, Caught::Interrupt | Caught::Quit) && is_in_foreground()
     }
@@ -181,7 +185,8 @@ impl Farewell {
         self.first
     }
 
-    /// While the record is closed: resolves at the second signal, those before included, but leaves the work its time.
+    /// While the record is closed: resolves at the second signal, those before included, but leaves the work
+    /// its time.
     pub(super) async fn is_given_up(&self, signals: &mut Signals) -> Caught {
         sleep(CLOSING_TIME).await;
         let mut is_asked = self.first.is_some();

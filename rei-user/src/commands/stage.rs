@@ -1,4 +1,5 @@
-//! `rei __stage`: enters a cgroup, then becomes the command. The first instruction of the command is in scope already.
+//! `rei __stage`: enters a cgroup, then becomes the command. The first instruction of the command is in scope
+//! already.
 
 use std::fs;
 use std::io;

@@ -26,7 +26,8 @@ impl Settings {
         }
     }
 
-    /// Puts them back. In the background that would stop this process, and the terminal is somebody else's then.
+    /// Puts them back. In the background that would stop this process, and the terminal is somebody else's
+    /// then.
     pub(super) fn put_back(&self) {
         if let Some(before) = self.before.as_ref().filter(|_| is_in_foreground()) {
             // Nothing depends on it but how the shell's next line looks.

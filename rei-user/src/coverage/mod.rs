@@ -1,10 +1,11 @@
 //! Which routes a container used that no live sensor sees.
 //!
 //! Takes the kernel side's bitmaps of a scope (system calls by entry, address families) and the state of the
-//! sensors. Gives the gaps: each one makes a run incomplete. Seen today, by 64-bit and 32-bit entry: open, openat,
-//! openat2, creat, execve, execveat, connect.
+//! sensors. Gives the gaps: each one makes a run incomplete. Seen today, by 64-bit and 32-bit entry: open,
+//! openat, openat2, creat, execve, execveat, connect.
 //!
-//! Sockets are told apart by what the sensors see of them: TCP and UDP, and everything else ([`socket_kind`]).
+//! Sockets are told apart by what the sensors see of them: TCP and UDP, and everything else
+//! ([`socket_kind`]).
 
 use rei_ebpf_common::hooks::Sensor;
 use rei_ebpf_common::maps::{FAMILY_SLOTS, SYSCALL_SLOTS, ScopeState, socket_kind};
@@ -16,7 +17,8 @@ use self::routes::{BINDS, Row, SENDS, UNSEEN};
 
 mod routes;
 
-/// Slot of the native bitmap that stands for every number beyond the table: calls by the x32 entry carry bit 30.
+/// Slot of the native bitmap that stands for every number beyond the table: calls by the x32 entry carry bit
+/// 30.
 pub const BEYOND_TABLE: usize = SYSCALL_SLOTS - 1;
 
 /// How a system call came into the kernel.
@@ -172,7 +174,8 @@ fn sends(state: &ScopeState, sensors: &[SensorState], found: &mut Vec<RouteGap>)
     }
 }
 
-/// Sockets that can send without any further system call that names a destination, or whose addresses are foreign.
+/// Sockets that can send without any further system call that names a destination, or whose addresses are
+/// foreign.
 fn sockets(state: &ScopeState, found: &mut Vec<RouteGap>) {
     for number in 0..FAMILY_SLOTS {
         let syscall = match number {

@@ -1,9 +1,10 @@
-//! The table of routes that no sensor sees yet: system call numbers of both tables, and what each does in plain words.
+//! The table of routes that no sensor sees yet: system call numbers of both tables, and what each does in
+//! plain words.
 //!
-//! Numbers: arch/x86/entry/syscalls/syscall_64.tbl and syscall_32.tbl. Left out because the bitmap cannot tell them
-//! from harmless use: `ioctl` (a few commands open files or pass descriptors), `mmap` and `mprotect` (executable
-//! memory), writing to descriptors that are already open. Metadata probes (stat, access, readlink, getxattr) are not
-//! covered by design.
+//! Numbers: arch/x86/entry/syscalls/syscall_64.tbl and syscall_32.tbl. Left out because the bitmap cannot
+//! tell them from harmless use: `ioctl` (a few commands open files or pass descriptors), `mmap` and
+//! `mprotect` (executable memory), writing to descriptors that are already open. Metadata probes (stat,
+//! access, readlink, getxattr) are not covered by design.
 
 /// A way to reach or change something, in the words of the summary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -66,7 +67,8 @@ impl Route {
         }
     }
 
-    /// What may have gone unseen, in plain words: the bitmaps know that a call returned, not that it succeeded.
+    /// What may have gone unseen, in plain words: the bitmaps know that a call returned, not that it
+    /// succeeded.
     #[must_use]
     pub const fn words(self) -> &'static str {
         match self {
@@ -140,9 +142,10 @@ const fn compat(syscall: &'static str, number: u16, route: Route) -> Row {
     }
 }
 
-/// Used at all, each of these is a gap. The kernel side marks `recvmsg` and its siblings only where they can bring
-/// descriptors: on a unix socket, or on a socket that another thread may have exchanged. `clone` with flags for new
-/// namespaces is not told from an ordinary one by its number, and is not here: what such a child does is seen.
+/// Used at all, each of these is a gap. The kernel side marks `recvmsg` and its siblings only where they can
+/// bring descriptors: on a unix socket, or on a socket that another thread may have exchanged. `clone` with
+/// flags for new namespaces is not told from an ordinary one by its number, and is not here: what such a
+/// child does is seen.
 pub(super) const UNSEEN: &[Row] = &[
     same("io_uring_setup", 425, Route::IoUring),
     same("io_uring_enter", 426, Route::IoUring),

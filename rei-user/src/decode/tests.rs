@@ -175,13 +175,15 @@ fn a_record_that_ends_early_is_undecodable_at_every_byte() {
     for kind in EventKind::ALL {
         let record = whole(kind);
         for len in 0..record.len() {
-            // As the reader would see it if the kernel side had cut it: the header still says the whole length.
+            // As the reader would see it if the kernel side had cut it: the header still says the whole
+            // length.
             let cut = record.slice(..len);
             let bad = decode(&cut).unwrap_err();
             let expected = |why| matches!(why, Malformed::Short(_) | Malformed::Length(_));
             assert!(expected(bad.why), "{kind:?} cut at {len}: {:?}", bad.why);
             assert_eq!(bad.bytes, cut);
-            // And with a header that agrees: whatever is left must be a whole record of fewer parts, or an error.
+            // And with a header that agrees: whatever is left must be a whole record of fewer parts, or an
+            // error.
             if len >= size_of::<EventHeader>() {
                 let mut agreeing = cut.to_vec();
                 agreeing[4..8].copy_from_slice(&u32::try_from(len).unwrap().to_ne_bytes());

@@ -24,7 +24,8 @@ pub struct CidFile {
     path: PathBuf,
     /// The directory made for it.
     own_directory: Option<PathBuf>,
-    /// The user's file was there before: docker will refuse to write it, and what it holds is an older container.
+    /// The user's file was there before: docker will refuse to write it, and what it holds is an older
+    /// container.
     is_stale: bool,
 }
 

@@ -1,4 +1,5 @@
-//! A `docker run` command line as the user wrote it: which engine it talks to, and where its container id goes.
+//! A `docker run` command line as the user wrote it: which engine it talks to, and where its container id
+//! goes.
 //!
 //! Takes the words after `rei run --`. Gives a [`DockerRun`], or `None` if the words are something else.
 //! Only what rei needs is understood; whatever docker itself would refuse is left to docker.

@@ -1,7 +1,8 @@
 //! Container engines: name or id → container facts.
 //!
-//! [`docker_command`] reads the command line that the user wrote, [`cidfile`] learns the new container's id, [`docker`]
-//! asks the daemon behind it and [`inspect`] reads its answer; [`none`] needs no engine at all: a fresh cgroup.
+//! [`docker_command`] reads the command line that the user wrote, [`cidfile`] learns the new container's id,
+//! [`docker`] asks the daemon behind it and [`inspect`] reads its answer; [`none`] needs no engine at all: a
+//! fresh cgroup.
 
 pub mod cidfile;
 pub mod docker;
@@ -27,7 +28,8 @@ pub struct ContainerFacts {
     pub init: bool,
     /// Working directory inside the container.
     pub workdir: Option<String>,
-    /// The value of PATH in the container's environment (needed to resolve Entrypoint and Cmd); no other value is kept.
+    /// The value of PATH in the container's environment (needed to resolve Entrypoint and Cmd); no other
+    /// value is kept.
     pub search_path: Option<String>,
     /// Mounts that the user asked for.
     pub mounts: Vec<Mount>,

@@ -1,7 +1,7 @@
 //! No engine: a fresh cgroup v2 for one plain command, and what earlier runs left behind.
 //!
-//! The cgroup is named `rei-<pid>-<start>` for the rei that made it. While that rei lives it holds a lock on the
-//! directory, so that one in another pid namespace, where the pid means nothing, does not sweep it away.
+//! The cgroup is named `rei-<pid>-<start>` for the rei that made it. While that rei lives it holds a lock on
+//! the directory, so that one in another pid namespace, where the pid means nothing, does not sweep it away.
 
 use std::fs::{self, File};
 use std::io;
@@ -123,7 +123,8 @@ fn remove_tree(directory: &Path) -> io::Result<()> {
     fs::remove_dir(directory)
 }
 
-/// Removes the empty cgroups of dead reis below `root`; those with processes in them are left alone and named.
+/// Removes the empty cgroups of dead reis below `root`; those with processes in them are left alone and
+/// named.
 #[must_use]
 pub fn sweep(root: &Path) -> Vec<Leftover> {
     let mut leftovers = Vec::new();
@@ -174,7 +175,8 @@ pub fn is_name_of_the_dead(name: &str) -> bool {
 /// Field 22 of /proc/PID/stat: start of the process in clock ticks since boot.
 fn start_ticks(pid: u32) -> Option<u64> {
     let stat = fs::read(format!("/proc/{pid}/stat")).ok()?;
-    // The name in field 2 may hold anything, spaces and parentheses included: count from its last parenthesis.
+    // The name in field 2 may hold anything, spaces and parentheses included: count from its last
+    // parenthesis.
     let end_of_name = stat.iter().rposition(|byte| *byte == b')')?;
     let rest = std::str::from_utf8(stat.get(end_of_name + 2..)?).ok()?;
     rest.split(' ').nth(19)?.parse().ok()

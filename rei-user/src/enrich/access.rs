@@ -1,4 +1,5 @@
-//! What an open may do with the file: from the kernel's own modes where it succeeded, from the flags where it failed.
+//! What an open may do with the file: from the kernel's own modes where it succeeded, from the flags where it
+//! failed.
 
 use rei_ebpf_common::file::{FMODE_CREATED, FMODE_PATH, FMODE_READ, FMODE_WRITE, FileFacts};
 use rei_ebpf_common::open::OpenBody;

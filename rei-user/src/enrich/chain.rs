@@ -1,11 +1,11 @@
 //! The entrypoint chain: which executions are the container's own start and which are not.
 //!
-//! The entrypoint is decided in the kernel. From it follow, without any fork: the target of `#!/usr/bin/env X`, and
-//! the programs of the image that Entrypoint or Cmd name; and, under `--init`, the first execution of docker-init's
-//! first child, which then stands where the entrypoint stood.
+//! The entrypoint is decided in the kernel. From it follow, without any fork: the target of `#!/usr/bin/env
+//! X`, and the programs of the image that Entrypoint or Cmd name; and, under `--init`, the first execution of
+//! docker-init's first child, which then stands where the entrypoint stood.
 //!
-//! Not told, so not in the chain: a named script, because the kernel's object is its interpreter and the script's own
-//! origin is not known; anything that only the engine's facts could tell while there are none.
+//! Not told, so not in the chain: a named script, because the kernel's object is its interpreter and the
+//! script's own origin is not known; anything that only the engine's facts could tell while there are none.
 
 use rei_ebpf_common::evidence;
 
@@ -164,8 +164,8 @@ fn is_named(execution: &Execution<'_>, facts: Option<&ContainerFacts>) -> bool {
             .any(|word| is_found_as(word.as_bytes(), execution, facts))
 }
 
-/// Whether `word`, looked up as a shell would, is the execution's file. Lexically: symlinks were followed by the
-/// kernel, so what was asked for is compared as well as what was found.
+/// Whether `word`, looked up as a shell would, is the execution's file. Lexically: symlinks were followed by
+/// the kernel, so what was asked for is compared as well as what was found.
 fn is_found_as(word: &[u8], execution: &Execution<'_>, facts: Option<&ContainerFacts>) -> bool {
     let is_file = |path: &[u8]| execution.asked == Some(path) || execution.program == Some(path);
     if word.is_empty() {

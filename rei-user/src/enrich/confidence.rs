@@ -33,8 +33,8 @@ impl Confidence {
         }
     }
 
-    /// As sure as the whole event can be, whatever its object is by itself. An open without an entry is the kernel
-    /// side's to judge: it knows whether a descriptor came of it.
+    /// As sure as the whole event can be, whatever its object is by itself. An open without an entry is the
+    /// kernel side's to judge: it knows whether a descriptor came of it.
     pub(super) fn within(self, event: &Event) -> Self {
         let is_framed = entry_seen(event) || matches!(event.body(), Body::Open(_));
         if (is_framed && !event.is_missing(missing::PATH_RACED)) || self == Confidence::Contested {
@@ -45,8 +45,8 @@ impl Confidence {
     }
 }
 
-/// Whether the call's entry was seen. Without it, what lay between asking and answer is not known. Always true of what
-/// is no call by itself: other hooks see the moment that they report.
+/// Whether the call's entry was seen. Without it, what lay between asking and answer is not known. Always
+/// true of what is no call by itself: other hooks see the moment that they report.
 pub(super) fn entry_seen(event: &Event) -> bool {
     let bits = match event.body() {
         Body::Open(body) => body.evidence,

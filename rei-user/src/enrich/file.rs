@@ -23,8 +23,9 @@ impl File {
         &self.facts
     }
 
-    /// Its path in the container's mount namespace. Without a leading slash where there is no way from the root: an
-    /// object of no directory (`memfd:x`, `pipe:[12]`), or a path whose beginning was cut or could not be read.
+    /// Its path in the container's mount namespace. Without a leading slash where there is no way from the
+    /// root: an object of no directory (`memfd:x`, `pipe:[12]`), or a path whose beginning was cut or could
+    /// not be read.
     #[must_use]
     pub fn path(&self) -> Option<&[u8]> {
         self.path.as_deref()
@@ -69,8 +70,8 @@ fn render_nameless(name: Vec<u8>, facts: &FileFacts) -> Vec<u8> {
     format!("{kind}:[{}]", facts.ino).into_bytes()
 }
 
-/// The directory that the file's mount is mounted on, from the components that do not belong to the mount. `None`
-/// where the path does not reach the root of the container's mount namespace.
+/// The directory that the file's mount is mounted on, from the components that do not belong to the mount.
+/// `None` where the path does not reach the root of the container's mount namespace.
 pub(super) fn mount_point(event: &Event, facts: &FileFacts) -> Option<Vec<u8>> {
     let off_the_tree = file_flag::DISCONNECTED | file_flag::DETACHED | file_flag::FOREIGN_NS;
     if facts.flags & off_the_tree != 0 || event.is_missing(missing::PATH_CUT | missing::PATH_UNREADABLE) {

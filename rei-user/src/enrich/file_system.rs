@@ -1,4 +1,5 @@
-//! File systems by their magic number (include/uapi/linux/magic.h): names, and the kinds that decide an origin.
+//! File systems by their magic number (include/uapi/linux/magic.h): names, and the kinds that decide an
+//! origin.
 
 /// `OVERLAYFS_SUPER_MAGIC`
 pub(super) const OVERLAY: u64 = 0x794c_7630;

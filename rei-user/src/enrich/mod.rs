@@ -1,7 +1,7 @@
 //! Event + process table + container facts → [`Enriched`]: absolute path, origin, program, chain, confidence.
 //!
-//! Takes decoded events in the order of the ring. Gives each one with what can be derived from it and from those
-//! before it. Nothing observed is changed; what is not known stays unknown.
+//! Takes decoded events in the order of the ring. Gives each one with what can be derived from it and from
+//! those before it. Nothing observed is changed; what is not known stays unknown.
 
 use std::sync::Arc;
 
@@ -148,8 +148,8 @@ impl Enricher {
         }
     }
 
-    /// What the engine says about the container of a scope. Call it before the scope's events are taken where that
-    /// is possible; what cannot be told without it stays unknown until then.
+    /// What the engine says about the container of a scope. Call it before the scope's events are taken where
+    /// that is possible; what cannot be told without it stays unknown until then.
     pub fn container_known(&mut self, scope: u64, facts: ContainerFacts) {
         self.scopes.known(scope, facts);
     }

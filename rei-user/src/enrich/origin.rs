@@ -1,7 +1,8 @@
-//! Where a file comes from: decided from the kernel's facts and the mounts that the engine knows of, never from names.
+//! Where a file comes from: decided from the kernel's facts and the mounts that the engine knows of, never
+//! from names.
 //!
-//! Not resolved, so `unknown`: files below a mount that nobody declared, a mount whose declared destination goes
-//! through a symlink, and a declared mount point that carries another file system than it first did.
+//! Not resolved, so `unknown`: files below a mount that nobody declared, a mount whose declared destination
+//! goes through a symlink, and a declared mount point that carries another file system than it first did.
 
 use std::fmt;
 use std::sync::Arc;
@@ -92,7 +93,8 @@ pub(super) fn origin(
     }
 }
 
-/// The kernel's name of such a file starts with `memfd:`, it is on an internal tmpfs, and it is in no directory.
+/// The kernel's name of such a file starts with `memfd:`, it is on an internal tmpfs, and it is in no
+/// directory.
 fn is_memfd(facts: &FileFacts, path: Option<&[u8]>) -> bool {
     facts.flags & file_flag::DISCONNECTED != 0
         && matches!(
@@ -150,8 +152,8 @@ fn on_root(scope: &mut Scope, phase: Phase, facts: &FileFacts) -> Origin {
     }
 }
 
-/// /dev's own tmpfs (or devtmpfs, which has the same magic), terminals, message queues, and device nodes that are
-/// mounted one by one.
+/// /dev's own tmpfs (or devtmpfs, which has the same magic), terminals, message queues, and device nodes that
+/// are mounted one by one.
 fn is_device_mount(facts: &FileFacts, mount_point: &[u8]) -> bool {
     let is_memory = matches!(facts.magic, file_system::TMPFS | file_system::RAMFS);
     let is_node = matches!(

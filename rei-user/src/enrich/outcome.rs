@@ -7,8 +7,8 @@ use std::fmt;
 pub enum Outcome {
     /// It succeeded.
     Ok,
-    /// It was begun; the result is not known here: `EINPROGRESS` of connect, `SYN_SENT` outside a connect call, a
-    /// datagram on its way.
+    /// It was begun; the result is not known here: `EINPROGRESS` of connect, `SYN_SENT` outside a connect
+    /// call, a datagram on its way.
     InProgress,
     /// It failed with this errno.
     Failed(Errno),

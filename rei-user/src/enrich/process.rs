@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use crate::enrich::chain::Standing;
 
-/// Most processes that are remembered. The kernel reports each end, and a reused pid replaces its predecessor, so
-/// this is only reached by that many processes at once (or losses); further ones have an unknown program.
+/// Most processes that are remembered. The kernel reports each end, and a reused pid replaces its
+/// predecessor, so this is only reached by that many processes at once (or losses); further ones have an
+/// unknown program.
 const PROCESSES_MAX: usize = 65_536;
 
 /// One process.
@@ -18,8 +19,8 @@ pub(super) struct Process {
 }
 
 impl Process {
-    /// A process that was found rather than seen to start (0) is taken for the one that acts under its pid: its end,
-    /// or a successor's start, is reported before the pid means somebody else.
+    /// A process that was found rather than seen to start (0) is taken for the one that acts under its pid:
+    /// its end, or a successor's start, is reported before the pid means somebody else.
     fn is(&self, start_ns: u64) -> bool {
         self.start_ns == start_ns || self.start_ns == 0
     }

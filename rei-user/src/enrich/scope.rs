@@ -1,4 +1,5 @@
-//! What is known of one scope: the container's facts as the engine told them, and what its mounts first looked like.
+//! What is known of one scope: the container's facts as the engine told them, and what its mounts first
+//! looked like.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -81,7 +82,8 @@ impl Scope {
         self.facts.is_some()
     }
 
-    /// What was declared to be mounted at exactly this place, if it is still the file system that was first seen there.
+    /// What was declared to be mounted at exactly this place, if it is still the file system that was first
+    /// seen there.
     pub(super) fn declared_mount(&mut self, mount_point: &[u8], device: u32) -> Option<Origin> {
         let mount = self.mounts.get_mut(mount_point)?;
         let first = *mount.device.get_or_insert(device);
@@ -92,7 +94,8 @@ impl Scope {
         })
     }
 
-    /// Whether the container's root is on this device. The workload's first file on an overlay at `/` settles it.
+    /// Whether the container's root is on this device. The workload's first file on an overlay at `/` settles
+    /// it.
     pub(super) fn is_root_device(&mut self, device: u32, phase: Phase) -> bool {
         if self.root_device.is_none() && phase == Phase::Workload {
             self.root_device = Some(device);

@@ -60,7 +60,8 @@ impl Text {
         }
     }
 
-    /// The text joined with the base directory of the event; `None` where either is unknown. Nothing is resolved.
+    /// The text joined with the base directory of the event; `None` where either is unknown. Nothing is
+    /// resolved.
     pub(super) fn lexical_path(&self, event: &Event) -> Option<Vec<u8>> {
         Some(join(&base(event)?, self.best()?))
     }

@@ -1,7 +1,8 @@
 //! One JSON object on one line, written key by key.
 //!
-//! Keys keep their order, so that a person can read the lines. Strings escape everything that does not show as
-//! itself: a line can be printed to a terminal. Bytes that are not UTF-8 get a sibling with the exact bytes.
+//! Keys keep their order, so that a person can read the lines. Strings escape everything that does not show
+//! as itself: a line can be printed to a terminal. Bytes that are not UTF-8 get a sibling with the exact
+//! bytes.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -90,7 +91,8 @@ impl Line {
         self.array(key, texts, write_string);
     }
 
-    /// Strings; with a sibling array of the same length where any of them is not UTF-8, `null` for those that are.
+    /// Strings; with a sibling array of the same length where any of them is not UTF-8, `null` for those that
+    /// are.
     pub(super) fn byte_strings(&mut self, key: &str, strings: &[&[u8]]) {
         self.array(key, strings, |out, bytes| {
             write_string(out, &String::from_utf8_lossy(bytes))

@@ -1,8 +1,8 @@
 //! What was lost by the kernel side's counters, and how much of that was the observed container's.
 //!
-//! The counters by CPU are of every watched scope together: while a container is awaited, others' are among them. Each
-//! scope has counters of its own, by kind but not by CPU. The verdict is about ours: what other containers' scopes
-//! account for is told and does not count, and what no scope accounts for counts.
+//! The counters by CPU are of every watched scope together: while a container is awaited, others' are among
+//! them. Each scope has counters of its own, by kind but not by CPU. The verdict is about ours: what other
+//! containers' scopes account for is told and does not count, and what no scope accounts for counts.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,7 +1,7 @@
 //! Enriched events → JSON lines and the summary.
 //!
-//! Takes what the recorder learns, in order. Writes a line for each (docs/events.md), counts it in bounded memory,
-//! and says at the end whether the record is complete, and if not, why not and what to do.
+//! Takes what the recorder learns, in order. Writes a line for each (docs/events.md), counts it in bounded
+//! memory, and says at the end whether the record is complete, and if not, why not and what to do.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -126,8 +126,8 @@ pub struct Report {
 }
 
 impl Report {
-    /// A report that writes JSON lines to `json`, if there is one: one whole line per write, so `json` should collect
-    /// them.
+    /// A report that writes JSON lines to `json`, if there is one: one whole line per write, so `json` should
+    /// collect them.
     #[must_use]
     pub fn new(json: Option<Box<dyn Write + Send>>) -> Self {
         Report {

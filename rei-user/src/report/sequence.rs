@@ -6,8 +6,9 @@ use rei_ebpf_common::header::EventHeader;
 
 /// Watches the numbers of every record that comes out of the ring, those of foreign containers included.
 ///
-/// A CPU's records may swap places by a few (a task can be preempted between taking a number and a place in the
-/// ring), so gaps are not looked at one by one: of the numbers up to the highest seen, all must have come.
+/// A CPU's records may swap places by a few (a task can be preempted between taking a number and a place in
+/// the ring), so gaps are not looked at one by one: of the numbers up to the highest seen, all must have
+/// come.
 #[derive(Clone, Debug, Default)]
 pub struct Sequence {
     streams: BTreeMap<(u16, u8), Stream>,
@@ -26,8 +27,8 @@ impl Sequence {
         Sequence::default()
     }
 
-    /// Call it for every decoded record, before anything is discarded. A record without a number (0, the socket stream)
-    /// says nothing here.
+    /// Call it for every decoded record, before anything is discarded. A record without a number (0, the
+    /// socket stream) says nothing here.
     pub fn observe(&mut self, header: &EventHeader) {
         if header.seq == 0 {
             return;

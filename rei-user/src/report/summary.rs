@@ -330,7 +330,8 @@ fn list(label: &str, words: Vec<String>) -> Vec<String> {
     with_label(label, lines)
 }
 
-/// As many of the words as fit, joined with commas and with room for `, and N more`; at least one. And how many do not.
+/// As many of the words as fit, joined with commas and with room for `, and N more`; at least one. And how
+/// many do not.
 fn fitting(words: &[String], room: usize) -> (&[String], u64) {
     const MORE_COLUMNS: usize = 18;
     let mut used = 0;

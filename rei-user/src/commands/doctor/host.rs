@@ -9,7 +9,8 @@ use crate::attach::{object_state, privilege};
 use crate::btf::{self, KernelTypes, OverlayTypes};
 use crate::cgroup;
 
-/// Oldest kernel that rei is made for: its maps need memory on demand in tracing programs, which came with 6.1.
+/// Oldest kernel that rei is made for: its maps need memory on demand in tracing programs, which came with
+/// 6.1.
 const KERNEL_MIN: (u32, u32) = (6, 1);
 
 /// Every check of this file.

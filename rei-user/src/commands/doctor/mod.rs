@@ -69,7 +69,8 @@ impl Finding {
     }
 }
 
-/// Runs every check and prints what was found. Gives the exit code: 0 all there, 3 gaps, 2 cannot record at all.
+/// Runs every check and prints what was found. Gives the exit code: 0 all there, 3 gaps, 2 cannot record at
+/// all.
 ///
 /// # Errors
 /// If the findings cannot be written.
