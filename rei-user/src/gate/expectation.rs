@@ -8,6 +8,7 @@ use toml::Spanned;
 use super::argument::Number;
 use super::matcher_spec::Scalar;
 use super::operation::{ArgKind, ArgName, Operation};
+use super::pattern::GlobKind;
 use super::spec::RuleError;
 
 /// What the operations of a rule allow to be asked of an argument.
@@ -45,6 +46,14 @@ impl Expected<'_> {
         arg: None,
         operations: &[],
     };
+
+    /// What a glob is about.
+    pub(super) fn glob_kind(self) -> GlobKind {
+        match self.arg {
+            Some(ArgName::Path) => GlobKind::Path,
+            _ => GlobKind::Text,
+        }
+    }
 
     /// Refuses a value that the argument can never have.
     pub(super) fn can_equal(self, value: &Scalar, place: &Place) -> Result<(), RuleError> {

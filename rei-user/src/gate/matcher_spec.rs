@@ -3,6 +3,7 @@
 //! A value alone means `equals`, a list alone means `in`, a table holds operators that must all hold.
 
 use std::fmt;
+use std::net::IpAddr;
 use std::ops::Bound;
 
 use ipnet::IpNet;
@@ -244,7 +245,8 @@ impl Operators {
         if let Some(glob) = &self.glob {
             let here = place.at("glob", glob);
             expected.can_be_text(&here)?;
-            let pattern = pattern::glob(glob.get_ref()).map_err(|reason| here.error(reason))?;
+            let pattern =
+                pattern::glob(glob.get_ref(), expected.glob_kind()).map_err(|reason| here.error(reason))?;
             all.push(Matcher::Test(Test::Pattern(pattern)));
         }
         if let Some(regex) = &self.regex {
@@ -341,6 +343,9 @@ fn cidr(cidrs: &Cidrs, place: &Place, expected: Expected<'_>) -> Result<Matcher,
 }
 
 fn net(text: &str, place: &Place) -> Result<IpNet, RuleError> {
+    if let Ok(address) = text.parse::<IpAddr>() {
+        return Ok(address.to_canonical().into());
+    }
     let net: IpNet = text.parse().map_err(|_| {
         place.error(format!(
             "\"{text}\" is no network; write it like 10.0.0.0/8 or fd00::/8"

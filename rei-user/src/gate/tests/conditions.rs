@@ -327,7 +327,7 @@ fn rules_that_are_wrong_are_refused_by_field() {
         (
             "on = 't'\nargs.a = { glob = '/a**' }",
             "args.a.glob",
-            "stand alone",
+            "whole components",
         ),
         (
             "on = 't'\nargs.a = { regex = '(' }",
@@ -365,7 +365,7 @@ fn rules_that_are_wrong_are_refused_by_field() {
             "write 10.0.0.0/8",
         ),
         (
-            "on = 't'\nargs.a = { cidr = '10.0.0.0' }",
+            "on = 't'\nargs.a = { cidr = '10.0.0' }",
             "args.a.cidr",
             "no network",
         ),
@@ -392,7 +392,7 @@ fn rules_that_are_wrong_are_refused_by_field() {
         ("on = []", "on", "empty"),
         ("on = ''", "on", "empty"),
         ("on = 5", "on", "in quotes"),
-        ("on = { glob = '[' }", "on.glob", "no `]`"),
+        ("on = { glob = '[' }", "on.glob", "has no `]`"),
         ("calls = 'both'\non = 't'", "toml", "both"),
         ("", "on", "missing"),
     ] {
