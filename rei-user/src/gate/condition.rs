@@ -4,6 +4,7 @@
 //! makes the answer unknown, and `not` leaves it so: nothing is ever approved because something could not be read.
 
 use std::collections::HashSet;
+use std::fmt::Write as _;
 use std::net::IpAddr;
 use std::ops::Bound;
 
@@ -82,8 +83,9 @@ pub(super) enum Matcher {
 pub(super) enum Test {
     OneOf(OneOf),
     Prefix(Box<[u8]>),
-    /// Glob or regular expression.
-    Pattern(Regex),
+    /// A compiled glob, and the glob as a regular expression of the whole text.
+    Glob(Regex, Box<str>),
+    Regex(Regex),
     Range(Bound<Number>, Bound<Number>),
     Cidr(Box<[IpNet]>),
     /// Every text that the pattern's first group captures is handed to the matcher.
@@ -125,6 +127,26 @@ impl Condition {
     }
 }
 
+impl Condition {
+    /// Regular expressions of whole texts, one of which matches the argument whenever the condition holds.
+    pub(super) fn patterns(&self, name: ArgName) -> Option<Vec<String>> {
+        match self {
+            Condition::All(all) => all.iter().find_map(|one| one.patterns(name)),
+            Condition::Any(any) => union(any.iter().map(|one| one.patterns(name))),
+            Condition::Not(_) => None,
+            Condition::Argument(key, matcher) if key.observed == Some(name) => matcher.patterns(),
+            Condition::Argument(..) => None,
+        }
+    }
+}
+
+fn union(mut patterns: impl Iterator<Item = Option<Vec<String>>>) -> Option<Vec<String>> {
+    patterns.try_fold(Vec::new(), |mut all, some| {
+        all.extend(some?);
+        Some(all)
+    })
+}
+
 impl ArgKey {
     pub(super) fn new(name: &str) -> Self {
         ArgKey {
@@ -149,6 +171,15 @@ impl Matcher {
             Matcher::Any(any) => Truth::any(any.iter().map(|one| one.holds(argument))),
             Matcher::Not(not) => not.holds(argument).negated(),
             Matcher::Test(test) => test.holds(argument),
+        }
+    }
+
+    fn patterns(&self) -> Option<Vec<String>> {
+        match self {
+            Matcher::All(all) => all.iter().find_map(Matcher::patterns),
+            Matcher::Any(any) => union(any.iter().map(Matcher::patterns)),
+            Matcher::Not(_) => None,
+            Matcher::Test(test) => test.patterns(),
         }
     }
 
@@ -181,6 +212,22 @@ impl Test {
         }
     }
 
+    fn patterns(&self) -> Option<Vec<String>> {
+        match self {
+            Test::OneOf(one_of) if one_of.numbers.is_empty() => Some(
+                one_of
+                    .texts
+                    .iter()
+                    .map(|text| format!(r"\A{}\z", escaped(text)))
+                    .collect(),
+            ),
+            Test::Prefix(prefix) => Some(vec![format!(r"(?s-u)\A{}.*\z", escaped(prefix))]),
+            Test::Glob(_, whole) => Some(vec![whole.to_string()]),
+            // Unanchored ones would make the automaton large.
+            Test::OneOf(_) | Test::Regex(_) | Test::Range(..) | Test::Cidr(_) | Test::Capture(..) => None,
+        }
+    }
+
     fn holds_for_one(&self, texts: &[&[u8]]) -> bool {
         texts.iter().any(|text| self.holds_for(Argument::Text(text)))
     }
@@ -189,7 +236,9 @@ impl Test {
         match self {
             Test::OneOf(one_of) => one_of.holds_for(value),
             Test::Prefix(prefix) => value.text().is_some_and(|text| text.starts_with(prefix)),
-            Test::Pattern(pattern) => value.text().is_some_and(|text| pattern.is_match(&*text)),
+            Test::Glob(pattern, _) | Test::Regex(pattern) => {
+                value.text().is_some_and(|text| pattern.is_match(&*text))
+            }
             Test::Range(low, high) => value
                 .number()
                 .is_some_and(|number| std::ops::RangeBounds::contains(&(*low, *high), &number)),
@@ -205,6 +254,14 @@ impl Test {
             }),
         }
     }
+}
+
+/// The bytes as a regular expression.
+fn escaped(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::from("(?-u)"), |mut out, byte| {
+        let _ = write!(out, r"\x{byte:02x}");
+        out
+    })
 }
 
 impl OneOf {

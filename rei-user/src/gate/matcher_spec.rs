@@ -245,15 +245,15 @@ impl Operators {
         if let Some(glob) = &self.glob {
             let here = place.at("glob", glob);
             expected.can_be_text(&here)?;
-            let pattern =
+            let test =
                 pattern::glob(glob.get_ref(), expected.glob_kind()).map_err(|reason| here.error(reason))?;
-            all.push(Matcher::Test(Test::Pattern(pattern)));
+            all.push(Matcher::Test(test));
         }
         if let Some(regex) = &self.regex {
             let here = place.at("regex", regex);
             expected.can_be_text(&here)?;
             let pattern = pattern::regex(regex.get_ref()).map_err(|reason| here.error(reason))?;
-            all.push(Matcher::Test(Test::Pattern(pattern)));
+            all.push(Matcher::Test(Test::Regex(pattern)));
         }
         if let Some(capture) = &self.capture {
             let here = place.at("capture", capture);

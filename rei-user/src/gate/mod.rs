@@ -23,6 +23,7 @@ pub use self::rule::{Rule, allow_by_prefix, block_by_pattern, custom_rule};
 pub use self::scpi::block_conductance;
 pub use self::spec::{ArgsSpec, CallsSpec, DecisionSpec, RuleError, RuleSpec, rules_in};
 
+use self::index::RuleIndex;
 use self::rule::Verdict;
 
 mod argument;
@@ -30,6 +31,7 @@ mod catalog;
 mod condition;
 mod decision;
 mod expectation;
+mod index;
 mod matcher_spec;
 mod operation;
 mod pattern;
@@ -59,6 +61,8 @@ pub enum ObservedDefault {
 #[derive(Clone, Debug)]
 pub struct SafetyGate {
     extra: Vec<Rule>,
+    /// Over the extra rules, if they are many.
+    index: Option<RuleIndex>,
     catalog: Arc<[Rule]>,
     planned_default: Decision,
     observed_default: Decision,
@@ -81,6 +85,7 @@ impl SafetyGate {
         let deny =
             Answer::new(HazardLevel::Blocked).with_note("no rule knows this tool; add one that allows it");
         SafetyGate {
+            index: RuleIndex::new(&extra_rules),
             extra: extra_rules,
             catalog: catalog::default_catalog(),
             planned_default: Decision::new(deny, DEFAULT_DENY_UNKNOWN.into()),
@@ -95,6 +100,7 @@ impl SafetyGate {
         let allow = Answer::new(HazardLevel::Safe).with_note("for development only: everything is approved");
         SafetyGate {
             extra: Vec::new(),
+            index: None,
             catalog: Arc::new([]),
             planned_default: Decision::new(allow, PERMISSIVE.into()),
             observed_default: no_objection(),
@@ -160,15 +166,21 @@ impl SafetyGate {
             arguments: Arguments::Observed(args),
             undecided_rule: None,
         };
-        let decision = self.decide(&mut sight);
+        let places = self.index.as_ref().map(|index| index.places(tool_name, args));
+        let decision = match places {
+            Some(places) => self.decide(
+                places.iter().filter_map(|place| self.extra.get(*place)),
+                &mut sight,
+            ),
+            None => self.decide(self.extra.iter(), &mut sight),
+        };
         Observed {
             decision,
             undecided_rule: sight.undecided_rule,
         }
     }
 
-    fn decide(&self, sight: &mut Sight<'_>) -> Decision {
-        let mut extra = self.extra.iter();
+    fn decide<'r>(&self, mut extra: impl Iterator<Item = &'r Rule>, sight: &mut Sight<'_>) -> Decision {
         let first = extra.find_map(|rule| Some((rule, sight.ask(rule)?)));
         if let Some((rule, decision)) = &first
             && (!decision.approved || rule.names(sight.operation))
@@ -210,7 +222,7 @@ impl Sight<'_> {
         }
         // A program may be called like an operation; a rule that lists the operation does not mean it.
         let is_program = self.operation == Operation::Exec;
-        if is_program && rule.lists_names() && Operation::of_tool_name(self.tool_name).is_some() {
+        if is_program && rule.listed_names().is_some() && Operation::of_tool_name(self.tool_name).is_some() {
             return None;
         }
         match rule.judge(self.tool_name, &self.arguments) {

@@ -8,6 +8,8 @@ use regex_automata::util::syntax;
 
 use crate::policy::Glob;
 
+use super::condition::Test;
+
 /// Longest pattern: holds a glob of the longest path (4096 bytes), each byte written as `\xHH`.
 const PATTERN_BYTES_MAX: usize = 16_384;
 /// Largest compiled form of one pattern. `[a-z]{1,1000}` takes about 100 KB; nested counts are what this stops.
@@ -66,14 +68,15 @@ fn last_line(message: &str) -> String {
 ///
 /// # Errors
 /// If it is no glob, or too large; the text says which.
-pub(super) fn glob(text: &str, kind: GlobKind) -> Result<Regex, String> {
+pub(super) fn glob(text: &str, kind: GlobKind) -> Result<Test, String> {
     let is_object = kind == GlobKind::Path || text == "**" || text.starts_with('/');
     let glob = if is_object {
         Glob::object(text)
     } else {
         Glob::word(text)
     };
-    regex(&glob?.regex())
+    let whole = glob?.regex();
+    Ok(Test::Glob(regex(&whole)?, whole.into()))
 }
 
 #[cfg(test)]
@@ -94,7 +97,9 @@ mod tests {
             (r"\xff?", b"\xffx", true),
         ];
         for (pattern, text, expected) in table {
-            let compiled = glob(pattern, GlobKind::Text).unwrap();
+            let Test::Glob(compiled, _) = glob(pattern, GlobKind::Text).unwrap() else {
+                panic!("no glob")
+            };
             assert_eq!(compiled.is_match(text), expected, "{pattern}");
         }
         assert!(

@@ -149,9 +149,23 @@ impl Rule {
         }
     }
 
-    /// Whether it lists tool names.
-    pub(super) fn lists_names(&self) -> bool {
-        matches!(&self.body, Body::Data(data) if matches!(data.tools, Tools::Names(_)))
+    /// The tool names that it lists, if it does.
+    pub(super) fn listed_names(&self) -> Option<&[Box<str>]> {
+        match &self.body {
+            Body::Data(data) => match &data.tools {
+                Tools::Names(names) => Some(names),
+                Tools::Prefixes(_) | Tools::Matcher(_) => None,
+            },
+            Body::Code { .. } => None,
+        }
+    }
+
+    /// Regular expressions of whole paths, one of which matches the path of every operation that it answers.
+    pub(super) fn path_patterns(&self) -> Option<Vec<String>> {
+        match &self.body {
+            Body::Data(data) => data.condition.patterns(ArgName::Path),
+            Body::Code { .. } => None,
+        }
     }
 }
 
@@ -200,7 +214,7 @@ pub fn allow_by_prefix(prefix: &str, rule_name: Option<&str>) -> Rule {
 pub fn block_by_pattern(regex: &str, reason: &str, rule_name: Option<&str>) -> Result<Rule, RuleError> {
     let pattern = pattern::regex(regex).map_err(|reason| RuleError::new("regex", reason, None))?;
     let name = rule_name.map_or_else(|| format!("block-by-pattern:{regex}"), str::to_owned);
-    let tools = Tools::Matcher(Matcher::Test(Test::Pattern(pattern)));
+    let tools = Tools::Matcher(Matcher::Test(Test::Regex(pattern)));
     let answer = Answer::new(HazardLevel::Blocked).with_note(reason);
     Ok(Rule::new(&name, Calls::Both, tools, Condition::none(), answer))
 }

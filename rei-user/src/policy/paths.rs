@@ -13,6 +13,7 @@ use crate::policy::glob::Glob;
 const CACHE_BYTES: usize = 16 << 20;
 
 /// Finds every pattern that matches a path. The bytes are walked once.
+#[derive(Clone)]
 pub struct PathMatcher {
     dfa: DFA,
     cache: Cache,
@@ -31,6 +32,14 @@ impl PathMatcher {
     /// If there are more patterns than an automaton can hold.
     pub fn new<'a>(globs: impl IntoIterator<Item = &'a Glob>) -> Result<Self, String> {
         let patterns: Vec<String> = globs.into_iter().map(Glob::regex).collect();
+        Self::of_regexes(&patterns)
+    }
+
+    /// A matcher of these regular expressions; each must match whole paths only.
+    ///
+    /// # Errors
+    /// As [`Self::new`].
+    pub(crate) fn of_regexes(patterns: &[String]) -> Result<Self, String> {
         let dfa = DFA::builder()
             .configure(
                 DFA::config()
@@ -40,7 +49,7 @@ impl PathMatcher {
             )
             .syntax(syntax::Config::new().unicode(false).utf8(false))
             .thompson(thompson::Config::new().utf8(false))
-            .build_many(&patterns)
+            .build_many(patterns)
             .map_err(|error| format!("the patterns together are too large for one automaton: {error}"))?;
         let cache = dfa.create_cache();
         Ok(PathMatcher { dfa, cache })
@@ -48,22 +57,26 @@ impl PathMatcher {
 
     /// Places of the patterns that match `path`, in rising order.
     pub fn matching(&mut self, path: &[u8]) -> Vec<usize> {
-        self.walk(path).unwrap_or_default()
+        // If the automaton fails, nothing is allowed.
+        self.try_matching(path).unwrap_or_default()
     }
 
-    /// `None` if no pattern matches, or if the automaton fails: then nothing is allowed.
-    fn walk(&mut self, path: &[u8]) -> Option<Vec<usize>> {
+    /// As [`Self::matching`]; `None` if the automaton fails.
+    pub(crate) fn try_matching(&mut self, path: &[u8]) -> Option<Vec<usize>> {
         let input = Input::new(path).anchored(Anchored::Yes);
         let mut state = self.dfa.start_state_forward(&mut self.cache, &input).ok()?;
         for byte in path {
             state = self.dfa.next_state(&mut self.cache, state, *byte).ok()?;
-            if state.is_dead() || state.is_quit() {
+            if state.is_quit() {
                 return None;
+            }
+            if state.is_dead() {
+                return Some(Vec::new());
             }
         }
         state = self.dfa.next_eoi_state(&mut self.cache, state).ok()?;
         if !state.is_match() {
-            return None;
+            return Some(Vec::new());
         }
         let count = self.dfa.match_len(&self.cache, state);
         let mut places: Vec<usize> = (0..count)
