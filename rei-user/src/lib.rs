@@ -22,6 +22,7 @@ pub mod decode;
 pub mod engine;
 pub mod enrich;
 pub mod identity;
+pub mod judge;
 pub mod output;
 pub mod policy;
 pub mod quote;
