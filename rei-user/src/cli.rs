@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
+use serde_json::Value;
 
 use crate::attach::RING_BYTES_DEFAULT;
 
@@ -40,6 +41,9 @@ pub enum Command {
     /// Observe containers that already run, until they end, Ctrl-C, or --for
     #[command(after_help = ATTACH_HELP)]
     Attach(AttachArgs),
+    /// Ask the SafetyGate about one planned tool call
+    #[command(after_help = GATE_HELP)]
+    Gate(GateArgs),
     /// Say what this host allows, and the next step for each gap
     Doctor(DoctorArgs),
     /// Enter a cgroup, then become the command
@@ -63,6 +67,14 @@ A target is a container's name or id, a process id, or the directory of a cgroup
 What happened before rei came is not in the record: it is always incomplete.
 
 Exit codes: 3 (incomplete); 0 with --allow-incomplete; 2 if rei could not do its work.";
+
+const GATE_HELP: &str = "\
+Exit codes: 0 approved; 1 not approved; 2 if rei could not do its work.
+
+Examples:
+  rei gate benchtop_probe_temperature
+  rei gate scpi_send --arg body='COND 100' --policy bench.toml
+  rei gate open_files --arg 'paths:=[\"/a\", \"/b\"]' --json";
 
 /// `rei run`
 #[derive(Debug, Args)]
@@ -115,6 +127,23 @@ pub struct RecordingArgs {
     pub stall_reader: Option<u64>,
 }
 
+/// `rei gate`
+#[derive(Debug, Args)]
+pub struct GateArgs {
+    /// The tool's name
+    #[arg(value_name = "NAME")]
+    pub tool_name: String,
+    /// An argument of the call: `KEY=TEXT`, or `KEY:=JSON`
+    #[arg(long = "arg", value_name = "KEY=VALUE", value_parser = parse_tool_argument)]
+    pub args: Vec<(String, Value)>,
+    /// Policy whose gate rules are asked first
+    #[arg(long, value_name = "FILE")]
+    pub policy: Option<PathBuf>,
+    /// Write the decision as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
 /// `rei doctor`
 #[derive(Debug, Args)]
 pub struct DoctorArgs {
@@ -139,7 +168,7 @@ impl Command {
     pub fn failure_code(&self) -> u8 {
         match self {
             Command::Run(_) | Command::Stage(_) => EXIT_RUN_FAILED,
-            Command::Attach(_) | Command::Doctor(_) => EXIT_FAILED,
+            Command::Attach(_) | Command::Gate(_) | Command::Doctor(_) => EXIT_FAILED,
         }
     }
 }
@@ -151,6 +180,25 @@ pub fn usage_failure_code(arguments: &[OsString]) -> u8 {
         Some(word) if word == "run" || word == "__stage" => EXIT_RUN_FAILED,
         _ => EXIT_FAILED,
     }
+}
+
+/// The key ends at the first `=`; a colon right before it says that the value is JSON.
+fn parse_tool_argument(text: &str) -> Result<(String, Value), String> {
+    let (key, value) = text
+        .split_once('=')
+        .ok_or_else(|| "no `=`; write it like key=text or key:=json".to_owned())?;
+    let (key, value) = match key.strip_suffix(':') {
+        Some(key) => {
+            let value =
+                serde_json::from_str(value).map_err(|error| format!("the value is no JSON: {error}"))?;
+            (key, value)
+        }
+        None => (key, Value::from(value)),
+    };
+    if key.is_empty() {
+        return Err("no key; write it like key=text or key:=json".to_owned());
+    }
+    Ok((key.to_owned(), value))
 }
 
 fn parse_ring_bytes(text: &str) -> Result<u32, String> {
@@ -262,6 +310,25 @@ mod tests {
             "18446744073709551615h",
         ] {
             assert!(parse_duration(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn tool_arguments() {
+        let parsed = |text| parse_tool_argument(text).map(|(key, value)| (key, value.to_string()));
+        for (text, key, json) in [
+            ("a=b", "a", r#""b""#),
+            ("a=", "a", r#""""#),
+            ("a=1", "a", r#""1""#),
+            ("a=b=c", "a", r#""b=c""#),
+            ("a:=1.5", "a", "1.5"),
+            ("a:=[\"x\"]", "a", r#"["x"]"#),
+            ("a=:=", "a", r#"":=""#),
+        ] {
+            assert_eq!(parsed(text), Ok((key.to_owned(), json.to_owned())), "{text}");
+        }
+        for bad in ["", "a", "=b", ":=1", "a:=", "a:=x"] {
+            assert!(parse_tool_argument(bad).is_err(), "{bad}");
         }
     }
 

@@ -11,6 +11,7 @@ use crate::cli::Command;
 mod attach;
 mod container;
 mod doctor;
+mod gate;
 mod observation;
 mod plain;
 mod run;
@@ -27,6 +28,7 @@ pub fn run_command(command: Command) -> Result<u8> {
     match command {
         Command::Run(args) => run::run(args),
         Command::Attach(args) => attach::run(args),
+        Command::Gate(args) => gate::run(args),
         Command::Doctor(args) => doctor::run(&args),
         Command::Stage(args) => Ok(stage::run(&args)),
     }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use rei_ebpf_common::header::EventKind;
 
+use crate::decode::Body;
 use crate::enrich::{AccessSet, Act, Confidence, Enriched, Origin, Outcome};
 use crate::judge::{Verdict, operation};
 use crate::tripwire::Matcher;
@@ -22,7 +23,7 @@ pub(super) struct Key {
     name: Vec<u8>,
     access: AccessSet,
     origin: Option<Origin>,
-    /// File system, mode, device number, or family, type and protocol of a socket.
+    /// File system, mode, device numbers, and what is particular to the kind; or what tells sockets apart.
     numbers: [u64; 4],
     outcome: Outcome,
     confidence: Confidence,
@@ -49,9 +50,18 @@ pub(super) fn key(enriched: &Enriched, matcher: &Matcher) -> Option<Key> {
     let numbers = match file {
         Some(file) => {
             let facts = file.facts();
-            [facts.magic, u64::from(facts.mode), u64::from(facts.rdev), 0]
+            let particular = match enriched.event().body() {
+                Body::Open(body) => body.asked_flags,
+                _ => facts.ino,
+            };
+            [
+                facts.magic,
+                u64::from(facts.mode),
+                u64::from(facts.dev) << 32 | u64::from(facts.rdev),
+                particular,
+            ]
         }
-        None => operation::socket_numbers(enriched),
+        None => operation::other_numbers(enriched),
     };
     Some(Key {
         scope: header.scope,

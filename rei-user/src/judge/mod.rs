@@ -10,26 +10,42 @@ use rei_ebpf_common::header::Phase;
 
 use crate::engine::ContainerFacts;
 use crate::enrich::{Act, Chain, Enriched, File, Origin, Outcome};
+use crate::gate::{Decision, HazardLevel, NO_OBJECTION, SafetyGate};
 use crate::policy::{Mode, Policy, Severity};
 use crate::tripwire::{Answer, Bindings, Matcher};
 
 pub use self::ancestry::Ancestor;
+pub use self::peer::{KnownSocket, engine_sockets};
 
 use self::ancestry::Ancestry;
 use self::memo::Memo;
 
 mod ancestry;
 mod memo;
+mod observed;
 mod operation;
+mod peer;
 
 /// Judges events by one policy.
 #[derive(Debug)]
 pub struct Judge {
     policy: Arc<Policy>,
+    gate: SafetyGate,
+    sockets: Vec<KnownSocket>,
     fallback: Bindings,
     scopes: HashMap<u64, Matcher>,
     memo: Memo,
     ancestry: Ancestry,
+}
+
+impl Verdict {
+    /// The gate's decision, where some rule objected.
+    #[must_use]
+    pub fn objection(&self) -> Option<&Decision> {
+        self.decision
+            .as_ref()
+            .filter(|decision| *decision.rule_name != *NO_OBJECTION && gate_severity(decision).is_some())
+    }
 }
 
 /// What is said about one event.
@@ -37,6 +53,8 @@ pub struct Judge {
 pub struct Verdict {
     /// What the tripwires say.
     pub answer: Answer,
+    /// What the gate decided; `None` if the act has no tool name.
+    pub decision: Option<Decision>,
     /// How bad it is; `None` if it is no finding.
     pub severity: Option<Severity>,
 }
@@ -78,12 +96,21 @@ impl Judge {
         // What cannot be bound is found out before anything starts.
         Matcher::bind(&policy, fallback.clone())?;
         Ok(Judge {
+            gate: policy.gate.gate(),
+            sockets: Vec::new(),
             policy,
             fallback,
             scopes: HashMap::new(),
             memo: Memo::default(),
             ancestry: Ancestry::default(),
         })
+    }
+
+    /// With these sockets told by their inode, whatever they are called inside a container.
+    #[must_use]
+    pub fn with_sockets(mut self, sockets: Vec<KnownSocket>) -> Self {
+        self.sockets = sockets;
+        self
     }
 
     /// The policy.
@@ -164,10 +191,19 @@ impl Judge {
         if let Some(verdict) = key.as_ref().and_then(|key| self.memo.recall(key)) {
             return Some(verdict);
         }
-        let answer = operation::answer(matcher, enriched)?;
+        let mut answer = operation::answer(matcher, enriched)?;
+        let observed = observed::ask(&self.gate, &self.sockets, enriched);
+        if observed
+            .as_ref()
+            .is_some_and(|observed| observed.undecided_rule.is_some())
+        {
+            answer.lacks = answer.lacks.or(Some("what a gate rule asks for"));
+        }
+        let decision = observed.map(|observed| observed.decision);
         let verdict = Arc::new(Verdict {
-            severity: severity(&self.policy, &answer),
+            severity: severity(&self.policy, &answer, decision.as_ref()),
             answer,
+            decision,
         });
         if let Some(key) = key {
             self.memo.keep(key, &verdict);
@@ -198,8 +234,17 @@ impl Judge {
     }
 }
 
-fn severity(policy: &Policy, answer: &Answer) -> Option<Severity> {
-    (policy.mode == Mode::Safe && !answer.trips.is_empty()).then_some(Severity::Tripped)
+fn severity(policy: &Policy, answer: &Answer, decision: Option<&Decision>) -> Option<Severity> {
+    let tripped = (policy.mode == Mode::Safe && !answer.trips.is_empty()).then_some(Severity::Tripped);
+    tripped.max(decision.and_then(gate_severity))
+}
+
+fn gate_severity(decision: &Decision) -> Option<Severity> {
+    match decision.hazard_level {
+        _ if !decision.approved => Some(Severity::Blocked),
+        HazardLevel::Caution => Some(Severity::Caution),
+        _ => None,
+    }
 }
 
 /// What comes from the image shows which directories are in it.

@@ -12,10 +12,11 @@ use crate::enrich::{
 use crate::policy::Transport;
 use crate::tripwire::{self, Answer, Circumstance, Execution, ExecutionAttempt, FileUse, Matcher, Peer};
 
-/// `S_IFMT`, `S_IFDIR`, `S_IFCHR`: include/uapi/linux/stat.h.
-const TYPE_MASK: u32 = 0o170_000;
+/// `S_IFMT`, `S_IFDIR`, `S_IFCHR`, `S_IFBLK`: include/uapi/linux/stat.h.
+pub(super) const TYPE_MASK: u32 = 0o170_000;
 const TYPE_DIRECTORY: u32 = 0o040_000;
-const TYPE_CHARACTER: u32 = 0o020_000;
+pub(super) const TYPE_CHARACTER: u32 = 0o020_000;
+pub(super) const TYPE_BLOCK: u32 = 0o060_000;
 
 /// `IPPROTO_*`: include/uapi/linux/in.h.
 const IPPROTO_TCP: u16 = 6;
@@ -50,8 +51,8 @@ pub(super) fn answer(matcher: &mut Matcher, enriched: &Enriched) -> Option<Answe
     }
 }
 
-/// Numbers that tell sockets apart.
-pub(super) fn socket_numbers(enriched: &Enriched) -> [u64; 4] {
+/// Numbers that tell acts apart where there is no file: of a failed open its flags, of a contact the socket's kind.
+pub(super) fn other_numbers(enriched: &Enriched) -> [u64; 4] {
     match enriched.event().body() {
         Body::Connect(body) | Body::Send(body) => [
             u64::from(body.family),
@@ -59,6 +60,7 @@ pub(super) fn socket_numbers(enriched: &Enriched) -> [u64; 4] {
             u64::from(body.protocol),
             u64::from(body.source),
         ],
+        Body::Open(body) => [body.asked_flags, u64::from(body.evidence), 0, 0],
         _ => [0; 4],
     }
 }
@@ -109,13 +111,27 @@ fn file_use(opened: &Opened, evidence_bits: u32) -> FileUse<'_> {
     }
 }
 
-fn contacted<'a>(contact: &'a Contact, body: &ConnectBody, is_connect: bool) -> tripwire::Contact<'a> {
-    let transport = match body.protocol {
+/// TCP or UDP, where the socket is known to be that.
+pub(super) fn transport(body: &ConnectBody) -> Option<Transport> {
+    match body.protocol {
         _ if body.socket_type == 0 => None,
         IPPROTO_TCP | IPPROTO_MPTCP => Some(Transport::Tcp),
         IPPROTO_UDP | IPPROTO_UDPLITE => Some(Transport::Udp),
         _ => None,
-    };
+    }
+}
+
+/// Whose entry a path of /proc is; `None` if it is no process's.
+pub(super) fn process_of(path: &[u8], own_pid: u32) -> Option<&'static str> {
+    let name = path.strip_prefix(b"/proc/")?.split(|byte| *byte == b'/').next()?;
+    if name == b"self" || name == b"thread-self" || name == own_pid.to_string().as_bytes() {
+        return Some("self");
+    }
+    (!name.is_empty() && name.iter().all(u8::is_ascii_digit)).then_some("other")
+}
+
+fn contacted<'a>(contact: &'a Contact, body: &ConnectBody, is_connect: bool) -> tripwire::Contact<'a> {
+    let transport = transport(body);
     let address = contact.address.as_deref();
     let peer = match contact.family_name() {
         Some("inet" | "inet6") => address

@@ -257,3 +257,95 @@ fn a_finding_knows_its_ancestors() {
     assert_eq!((ancestors.len(), ancestors[0].pid), (1, 100));
     assert_eq!(ancestors[0].program.as_deref(), Some(&b"/bin/app"[..]));
 }
+
+#[test]
+fn the_gate_is_asked_whatever_is_declared() {
+    let device = |policy: &str, mode: u32, rdev: u32, f_mode: u32| {
+        let mut scene = Scene::new(policy);
+        let components = record::components(b"/dev/disk");
+        let body = Body::Open(OpenBody {
+            file: FileFacts {
+                magic: 0x0102_1994,
+                mode,
+                rdev,
+                f_mode,
+                flags: file_flag::PRESENT,
+                mount_components: 1,
+                ..FileFacts::default()
+            },
+            ret: 3,
+            ..OpenBody::default()
+        });
+        let judged = scene.take(Phase::Workload, &body, &[(PartTag::Path, &components)], 0);
+        let verdict = judged.verdict().unwrap().clone();
+        let rule = verdict.objection().map(|decision| decision.rule_name.to_string());
+        (verdict.severity, rule)
+    };
+    let (block, disk) = (0o060_660, 8 << 20);
+    let declared = "outputs = [\"/dev/**\"]";
+    let destructive = Some("container-destructive".to_owned());
+    assert_eq!(
+        device(declared, block, disk, FMODE_WRITE),
+        (Some(Severity::Blocked), destructive)
+    );
+    let privileged = Some("container-privileged".to_owned());
+    assert_eq!(
+        device(declared, block, disk, FMODE_READ),
+        (Some(Severity::Caution), privileged)
+    );
+    let excepted = "[[gate.rule]]\nname = \"disk\"\non = \"write_device\"\nargs.device = \"block 8:0\"\ndecision = \"allow\"";
+    assert_eq!(
+        device(&format!("{declared}\n{excepted}"), block, disk, FMODE_WRITE),
+        (None, None)
+    );
+    assert_eq!(
+        device("mode = \"unsafe\"", block, disk, FMODE_WRITE).0,
+        Some(Severity::Blocked)
+    );
+}
+
+#[test]
+fn programs_named_like_harmless_tools_gain_nothing() {
+    for name in [
+        &b"/bin/read_x"[..],
+        b"/bin/log_x",
+        b"/bin/puzzle_x",
+        b"/bin/disk_health_verdict",
+    ] {
+        let mut scene = Scene::new("");
+        scene.exec(b"/bin/app", evidence::ENTRYPOINT, 0);
+        assert_eq!(
+            severity_of(&scene.exec(name, 0, 0)),
+            Some(Severity::Tripped),
+            "{name:?}"
+        );
+    }
+}
+
+#[test]
+fn the_engines_socket_is_told_by_its_inode() {
+    let mut scene = Scene::new("network = [\"unix:/run/**\"]");
+    scene.judge.sockets = vec![KnownSocket {
+        dev: 50,
+        ino: 99,
+        owner: "container-engine",
+    }];
+    let contact = |scene: &mut Scene, ino| {
+        let body = Body::Connect(ConnectBody {
+            unix_peer: FileFacts {
+                dev: 50,
+                ino,
+                flags: file_flag::PRESENT,
+                ..FileFacts::default()
+            },
+            family: 1,
+            socket_type: 1,
+            source: address_source::SOCKET,
+            ..ConnectBody::default()
+        });
+        let components = record::components(b"/run/harmless.sock");
+        severity_of(&scene.take(Phase::Workload, &body, &[(PartTag::Path, &components)], 0))
+    };
+    assert_eq!(contact(&mut scene, 98), None);
+    assert_eq!(contact(&mut scene, 99), Some(Severity::Blocked));
+}
