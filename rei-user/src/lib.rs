@@ -23,6 +23,7 @@ pub mod engine;
 pub mod enrich;
 pub mod gate;
 pub mod identity;
+pub mod judge;
 pub mod output;
 pub mod policy;
 pub mod quote;

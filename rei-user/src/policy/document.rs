@@ -26,6 +26,11 @@ impl<'s> Reader<'s> {
         }
     }
 
+    /// The whole text.
+    pub(super) fn source(&self) -> &'s str {
+        self.source
+    }
+
     pub(super) fn problem(&mut self, span: &Range<usize>, message: impl Into<String>) {
         self.problems.push(Problem::at(self.source, span, message));
     }

@@ -260,6 +260,16 @@ impl Policy {
         Ok(Checked { policy, warnings })
     }
 
+    /// Whether any pattern holds a variable.
+    #[must_use]
+    pub fn has_variables(&self) -> bool {
+        let lists = [&self.inputs, &self.outputs, &self.unix];
+        let mut patterns = lists.into_iter().flatten().map(|rule| &rule.what);
+        patterns.any(|pattern| pattern.fixed().is_none())
+            || self.programs.iter().any(|rule| rule.what.path.fixed().is_none())
+            || self.ambient.iter().any(|row| row.pattern.fixed().is_none())
+    }
+
     /// Looks up every host name of the network rules with `look_up`; the answers hold for the whole run.
     ///
     /// # Errors

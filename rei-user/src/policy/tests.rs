@@ -1,6 +1,7 @@
 //! Policy texts: what is read, what is refused, and where the fault is said to be.
 
 use super::*;
+use crate::gate::ObservedDefault;
 
 fn parse(text: &str) -> Result<Checked, Problems> {
     Policy::parse(text, Source::File("mine.toml".into()))
@@ -46,6 +47,12 @@ fn everything_can_be_declared() {
 
         [gate]
         observed_default = "deny"
+
+        [[gate.rule]]
+        name = "metadata-service"
+        on = "connect_tcp"
+        args.address = "169.254.169.254"
+        decision = "block"
     "#;
     let policy = policy(text);
     assert_eq!(
@@ -63,7 +70,11 @@ fn everything_can_be_declared() {
     );
     assert_eq!(policy.env.map(|env| env.len()), Some(2));
     assert_eq!(policy.ambient.len(), shipped::ambient().len() + 1);
-    assert!(policy.gate.observed_deny && policy.exec_is_workload);
+    assert_eq!(
+        (policy.gate.observed_default, policy.gate.rules.len()),
+        (ObservedDefault::Deny, 1)
+    );
+    assert!(policy.exec_is_workload);
 }
 
 #[test]
