@@ -122,17 +122,17 @@ fn policies_that_are_wrong_are_refused_with_their_line() {
     for (rest, words) in [
         (
             "on = 'connect_tcp'\nargs.path = '/x'\n",
-            [":5: args.path: ", "connect_tcp has no argument"],
+            ["line 5, column 6: args.path: ", "connect_tcp has no argument"],
         ),
         (
             "on = 't'\nargs.a = { regex = '(' }\n",
-            [":5: args.a.regex: ", "unclosed group"],
+            ["line 5, column 22: args.a.regex: ", "unclosed group"],
         ),
         (
             "on = 't'\nargs.a = { equal = 'x' }\n",
-            [":5: ", "unknown field `equal`"],
+            ["line 5, column ", "unknown field `equal`"],
         ),
-        ("on = \n", [":4: ", "gate.rule"]),
+        ("on = \n", ["line 4, column ", "no TOML"]),
     ] {
         says(&gate_with(&format!("{head}{rest}"), &["t"]), 2, &words);
     }
@@ -141,4 +141,17 @@ fn policies_that_are_wrong_are_refused_with_their_line() {
         2,
         &["/nonexistent/rei.toml"],
     );
+}
+
+#[test]
+fn any_policy_will_do() {
+    says(
+        &run(&["gate", "read_x", "--policy", "ambient-only"]),
+        0,
+        &["allow-read-only"],
+    );
+    let whole = "name = 'bench'\ninputs = ['/data/**']\n\n[gate]\nobserved_default = 'deny'\n\n\
+                 [[gate.rule]]\nname = 'mine'\non = 'deploy'\ndecision = 'caution'\n";
+    says(&gate_with(whole, &["deploy"]), 0, &["by mine"]);
+    says(&gate_with("inptus = []\n", &["deploy"]), 2, &["line 1", "inputs"]);
 }

@@ -136,8 +136,8 @@ pub struct GateArgs {
     /// An argument of the call: `KEY=TEXT`, or `KEY:=JSON`
     #[arg(long = "arg", value_name = "KEY=VALUE", value_parser = parse_tool_argument)]
     pub args: Vec<(String, Value)>,
-    /// Policy whose gate rules are asked first
-    #[arg(long, value_name = "FILE")]
+    /// Policy whose gate rules are asked first: a file, or the name of a shipped one
+    #[arg(long, value_name = "NAME|FILE")]
     pub policy: Option<PathBuf>,
     /// Write the decision as JSON
     #[arg(long)]

@@ -9,7 +9,8 @@
 //!
 //! Beside the corridor, used by it and never using it: [`btf`] (offsets of the running kernel), [`engine`] (what a
 //! container engine knows), [`cgroup`] (the cgroup v2 tree), [`coverage`] (which routes no live sensor sees),
-//! [`gate`] (may this tool be called; does anybody object to what was seen), [`output`] (whole lines or nothing), [`quote`] (untrusted bytes made harmless for a terminal).
+//! [`gate`] (may this tool be called; does anybody object to what was seen), [`output`] (whole lines or nothing),
+//! [`quote`] (untrusted bytes made harmless for a terminal).
 #![deny(unsafe_code)]
 
 pub mod attach;

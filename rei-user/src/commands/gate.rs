@@ -1,14 +1,13 @@
 //! `rei gate`: the SafetyGate's answer to one planned tool call.
 
-use std::fs;
 use std::io::{self, Write};
-use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 use serde_json::Map;
 
 use crate::cli::GateArgs;
-use crate::gate::{self, Decision, Rule, RuleError, SafetyGate};
+use crate::gate::{Decision, SafetyGate};
+use crate::policy::Policy;
 use crate::quote::quote;
 
 const EXIT_APPROVED: u8 = 0;
@@ -16,8 +15,10 @@ const EXIT_NOT_APPROVED: u8 = 1;
 
 /// Prints the decision and gives its exit code.
 pub(super) fn run(args: GateArgs) -> Result<u8> {
-    let rules = args.policy.as_deref().map(rules_of).transpose()?;
-    let gate = SafetyGate::production(rules.unwrap_or_default());
+    let gate = match &args.policy {
+        Some(policy) => Policy::load(policy)?.policy.gate.gate(),
+        None => SafetyGate::production(Vec::new()),
+    };
     let mut call = Map::new();
     for (key, value) in args.args {
         if call.contains_key(&key) {
@@ -68,28 +69,4 @@ fn sentence(tool_name: &str, decision: &Decision) -> String {
         line.push_str(&words.join(" "));
     }
     line
-}
-
-fn rules_of(path: &Path) -> Result<Vec<Rule>> {
-    let text = fs::read_to_string(path).with_context(|| {
-        format!(
-            "cannot read the policy {}; give a file that is there",
-            path.display()
-        )
-    })?;
-    let place = |error: &RuleError| {
-        let line = error
-            .span()
-            .and_then(|span| text.get(..span.start))
-            .map_or(1, |before| before.matches('\n').count() + 1);
-        format!("{}:{line}: {error}", path.display())
-    };
-    let rules = match gate::rules_in(&text) {
-        Ok(rules) => rules,
-        Err(error) => bail!("{}", place(&error)),
-    };
-    rules
-        .into_iter()
-        .map(|rule| rule.map_err(|error| anyhow::anyhow!("{}", place(&error))))
-        .collect()
 }

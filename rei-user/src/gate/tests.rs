@@ -109,62 +109,136 @@ fn constructors_answer_for_what_they_are_for() {
     assert_eq!(planned(&custom, "mine"), "blocked default-deny-unknown");
 }
 
+const DESTRUCTIVE: &str = "blocked block-benchtop-destructive";
+const PROBE: &str = "caution benchtop-probe-read";
+const READ_ONLY: &str = "safe allow-read-only";
+const DENY: &str = "blocked default-deny-unknown";
+
 #[test]
-fn default_catalog() {
+fn catalog_destructive() {
     let gate = SafetyGate::production(Vec::new());
-    let destructive = "blocked block-benchtop-destructive";
-    let probe = "caution benchtop-probe-read";
-    let read_only = "safe allow-read-only";
-    let deny = "blocked default-deny-unknown";
     for (tool_name, expected) in [
-        ("benchtop_power_off", destructive),
-        ("benchtop_firmware_flash", destructive),
-        ("benchtop_wipe", destructive),
-        ("benchtop_wipe_disk", destructive),
-        ("benchtop_hard_reset", destructive),
-        ("kikusui_cr_mode", destructive),
-        ("kikusui_cr_mode_on", destructive),
-        ("scpi_write", destructive),
-        ("scpi_write_raw", destructive),
-        ("benchtop_probe_temperature", probe),
-        ("benchtop_probe_temp", probe),
-        ("d8_verdict_x", probe),
-        ("disk_health", probe),
+        ("benchtop_power_off", DESTRUCTIVE),
+        ("benchtop_power_on", DESTRUCTIVE),
+        ("benchtop_power_", DESTRUCTIVE),
+        ("benchtop_firmware_flash", DESTRUCTIVE),
+        ("benchtop_firmware_read", DESTRUCTIVE),
+        ("benchtop_wipe", DESTRUCTIVE),
+        ("benchtop_wipe_disk", DESTRUCTIVE),
+        ("benchtop_hard_reset", DESTRUCTIVE),
+        ("benchtop_hard_reset_now", DESTRUCTIVE),
+        ("kikusui_cr_mode", DESTRUCTIVE),
+        ("kikusui_cr_mode_on", DESTRUCTIVE),
+        ("scpi_write", DESTRUCTIVE),
+        ("scpi_write_raw", DESTRUCTIVE),
+        ("benchtop_power", DENY),
+        ("benchtop_firmware", DENY),
+        ("benchtop_", DENY),
+        ("benchtop_soft_reset", DENY),
+        ("kikusui_cc_mode", DENY),
+        ("scpi_send", DENY),
+        ("my_benchtop_wipe", DENY),
+        ("Benchtop_wipe", DENY),
+        ("read_benchtop_wipe", READ_ONLY),
+    ] {
+        assert_eq!(planned(&gate, tool_name), expected, "{tool_name}");
+    }
+}
+
+#[test]
+fn catalog_probe_reads() {
+    let gate = SafetyGate::production(Vec::new());
+    for (tool_name, expected) in [
+        ("benchtop_probe", PROBE),
+        ("benchtop_probe_temperature", PROBE),
+        ("benchtop_probe_temp", PROBE),
+        ("d8_verdict_x", PROBE),
+        ("disk_health", PROBE),
+        ("disk_health_now", PROBE),
         // By the order, not by the design's table of examples.
-        ("disk_health_verdict", probe),
-        ("environment_read", probe),
-        ("smart_read", probe),
-        ("read_data", read_only),
-        ("query_x", read_only),
-        ("get_x", read_only),
-        ("list_x", read_only),
-        ("verdict_x", read_only),
-        ("inspect_x", read_only),
-        ("probe_status_x", read_only),
-        ("health_x", read_only),
+        ("disk_health_verdict", PROBE),
+        ("environment_read", PROBE),
+        ("environment_read_all", PROBE),
+        ("smart_read", PROBE),
+        ("smart_", PROBE),
+        ("d8_verdict", DENY),
+        ("smart", DENY),
+        ("disk_healt", DENY),
+        ("environment_write", DENY),
+        ("a_smart_read", DENY),
+        ("BENCHTOP_PROBE_X", DENY),
+        ("health_disk", READ_ONLY),
+    ] {
+        assert_eq!(planned(&gate, tool_name), expected, "{tool_name}");
+    }
+}
+
+#[test]
+fn catalog_safe_tools() {
+    let gate = SafetyGate::production(Vec::new());
+    for (tool_name, expected) in [
+        ("read_data", READ_ONLY),
+        ("query_x", READ_ONLY),
+        ("get_x", READ_ONLY),
+        ("list_x", READ_ONLY),
+        ("verdict_x", READ_ONLY),
+        ("inspect_x", READ_ONLY),
+        ("probe_status_x", READ_ONLY),
+        ("health_x", READ_ONLY),
+        ("read_", READ_ONLY),
+        // Named like an operation that is observed, but planned.
+        ("read_device", READ_ONLY),
+        ("read", DENY),
+        ("readfile", DENY),
+        ("probe_x", DENY),
+        ("Read_data", DENY),
+        (" read_data", DENY),
+        ("re\u{430}d_data", DENY),
         (
             "shannon_entropy_verdict",
             "safe allow-by-prefix:shannon_entropy_verdict",
         ),
         ("flow_state_verdict", "safe allow-by-prefix:flow_state_verdict"),
+        ("flow_state_verdict_2", "safe allow-by-prefix:flow_state_verdict"),
         ("puzzle_verify", "safe allow-by-prefix:puzzle_"),
+        ("puzzle_", "safe allow-by-prefix:puzzle_"),
         ("log_healthy", "safe allow-by-prefix:log_"),
-        ("", deny),
-        ("unknown", deny),
-        ("benchtop_", deny),
-        ("d8_verdict", deny),
-        ("scpi_send", deny),
-        ("readfile", deny),
-        (" read_data", deny),
-        ("Read_data", deny),
-        ("BENCHTOP_PROBE_X", deny),
-        // Rules of observed operations are not for planned calls.
-        ("load_module", deny),
-        ("connect_tcp", deny),
-        ("read_device", read_only),
+        ("log_", "safe allow-by-prefix:log_"),
+        ("puzzle", DENY),
+        ("log", DENY),
+        ("logs_x", DENY),
+        ("a_log_x", DENY),
+        ("shannon_entropy", DENY),
+        ("flow_state", DENY),
     ] {
         assert_eq!(planned(&gate, tool_name), expected, "{tool_name}");
     }
+}
+
+#[test]
+fn what_nobody_knows_is_denied() {
+    let gate = SafetyGate::production(Vec::new());
+    for tool_name in [
+        "",
+        "unknown",
+        "deploy",
+        "rm",
+        "write_file",
+        "change_path",
+        "\u{0}read_x",
+        // Rules of observed operations are not for planned calls.
+        "load_module",
+        "load_bpf",
+        "connect_tcp",
+        "write_device",
+    ] {
+        assert_eq!(planned(&gate, tool_name), DENY, "{tool_name:?}");
+    }
+    let args = json!({"port": 5025, "device": "block 8:0"});
+    assert_eq!(
+        said(&gate.evaluate("connect_tcp", args.as_object().unwrap())),
+        DENY
+    );
 }
 
 #[test]

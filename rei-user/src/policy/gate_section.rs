@@ -58,7 +58,7 @@ fn rules(reader: &mut Reader<'_>, value: &Value<'_>) -> Vec<Rule> {
     let mut names = HashSet::new();
     let mut rules = Vec::new();
     for (index, rule) in compiled.into_iter().enumerate() {
-        let table = tables.and_then(|tables| tables.iter().nth(index));
+        let table = tables.and_then(|tables| tables.get(index));
         let place = table.map_or(value.span(), toml::Spanned::span);
         match rule {
             Ok(rule) => {

@@ -89,3 +89,21 @@ fn every_operator_and_operation_has_its_place_in_the_document() {
         assert!(row.is_some(), "{name}");
     }
 }
+
+#[test]
+fn a_damaged_rule_is_refused_or_read_but_never_a_panic() {
+    let text = DOCUMENT
+        .split("```toml\n")
+        .find(|block| block.contains("capture ="))
+        .unwrap();
+    let text = text.split("```").next().unwrap();
+    let mut read = 0;
+    for (at, character) in text.char_indices().step_by(3) {
+        let (before, after) = (&text[..at], &text[at + character.len_utf8()..]);
+        read += usize::from(rules_in(before).is_ok());
+        for other in ["", "\u{0}", "\"", "{", "]", "é", "\n"] {
+            read += usize::from(rules_in(&format!("{before}{other}{after}")).is_ok());
+        }
+    }
+    assert!(read > 100, "{read}");
+}

@@ -363,7 +363,7 @@ fn what_is_not_known_approves_nothing_and_is_said() {
     assert_eq!(said(&cut.decision), "blocked shells");
 }
 
-/// Every set of arguments from a few values, under every operation.
+/// Every set of arguments from a few values, under operations that shipped rules look at and others.
 fn every_call(mut look: impl FnMut(&str, &Args<'_>)) {
     let paths = [
         Argument::Absent,
@@ -378,7 +378,15 @@ fn every_call(mut look: impl FnMut(&str, &Args<'_>)) {
         Argument::Unknown,
         Argument::Number(Number::Int(5025)),
     ];
-    for operation in Operation::ALL {
+    let operations = [
+        Operation::WriteDevice,
+        Operation::WriteFile,
+        Operation::ConnectTcp,
+        Operation::LoadModule,
+        Operation::LeaveScope,
+        Operation::Exec,
+    ];
+    for operation in operations {
         for tool_name in [operation.tool_name().unwrap_or("sh"), "smart_x"] {
             for path in paths {
                 for device in devices {
@@ -440,6 +448,10 @@ fn adding_a_rule_that_approves_denies_nothing_and_the_reverse() {
             every_call(|tool_name, args| {
                 let was = before.evaluate_observed(tool_name, args).approved;
                 let is = after.evaluate_observed(tool_name, args).approved;
+                if args.value(ArgName::Path) == Argument::Unknown {
+                    let by = after.evaluate_observed(tool_name, args).rule_name;
+                    assert_ne!(&*by, "a1", "what is not known was allowed: {tool_name} {args:?}");
+                }
                 let worse = if rule.blocks() { !was && is } else { was && !is };
                 assert!(!worse, "{} under {base:b}: {tool_name} {args:?}", rule.name());
             });
