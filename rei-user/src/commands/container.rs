@@ -1,6 +1,7 @@
 //! `rei run -- docker run ...`: the container that this docker command creates, from its cgroup's making to its end.
 
 use std::process::ExitStatus;
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
@@ -22,8 +23,10 @@ use crate::engine::docker_command::DockerRun;
 use crate::enrich::Target;
 use crate::identity::Identity;
 use crate::output::{Output, OutputHealth};
+use crate::policy::Policy;
 use crate::recorder::{Container, Instruction};
 use crate::report::CommandExit;
+use crate::tripwire::Bindings;
 
 /// How often the file with the container's id is looked at. Docker writes it tens of milliseconds before the
 /// container's cgroup is made; nothing is lost if it is seen later.
@@ -55,6 +58,7 @@ pub(super) async fn run(
     args: &RunArgs,
     docker_run: &DockerRun,
     docker: Docker,
+    policy: Arc<Policy>,
     output: Option<(Output, OutputHealth)>,
 ) -> Result<u8> {
     docker.ping().await?;
@@ -66,6 +70,8 @@ pub(super) async fn run(
         target: "docker",
         kind: Target::Container,
         identity: Identity::of_awaited_container(),
+        bindings: Bindings::default(),
+        policy,
     };
     let mut observation = Observation::start(&root, &args.recording, plan, output)?;
     observation.sensors().arm_new_containers(None)?;

@@ -12,8 +12,10 @@ mod attach;
 mod container;
 mod doctor;
 mod gate;
+mod judging;
 mod observation;
 mod plain;
+mod policy;
 mod run;
 mod signals;
 mod stage;
@@ -29,6 +31,7 @@ pub fn run_command(command: Command) -> Result<u8> {
         Command::Run(args) => run::run(args),
         Command::Attach(args) => attach::run(args),
         Command::Gate(args) => gate::run(args),
+        Command::Policy(args) => policy::run(&args.command),
         Command::Doctor(args) => doctor::run(&args),
         Command::Stage(args) => Ok(stage::run(&args)),
     }

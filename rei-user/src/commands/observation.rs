@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use tokio::runtime::Handle;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
@@ -20,10 +21,13 @@ use crate::cli::RecordingArgs;
 use crate::coverage::{self, RouteGap};
 use crate::enrich::{Enricher, Target};
 use crate::identity::Identity;
+use crate::judge::{self, Judge};
 use crate::output::{Output, OutputHealth};
+use crate::policy::Policy;
 use crate::recorder::{self, Closing, Container, Instruction, Notice, Outcome, Wires};
 use crate::report::{CommandExit, ExitCodes, Reason, Report, RunStart, Summary};
 use crate::ring;
+use crate::tripwire::Bindings;
 
 /// How often the loss counters and the output are looked at.
 const LOOK_PAUSE: Duration = Duration::from_millis(100);
@@ -38,6 +42,10 @@ pub(super) struct Plan {
     pub(super) kind: Target,
     /// Which scopes matter.
     pub(super) identity: Identity,
+    /// Who judges.
+    pub(super) policy: Arc<Policy>,
+    /// What is known of scopes that are no containers.
+    pub(super) bindings: Bindings,
 }
 
 /// How it ended.
@@ -87,6 +95,9 @@ impl Observation {
         plan: Plan,
         output: Option<(Output, OutputHealth)>,
     ) -> Result<Self> {
+        let judge = Judge::new(Arc::clone(&plan.policy), plan.bindings)
+            .map_err(|message| anyhow!("the policy {} cannot be used: {message}", plan.policy.name))?
+            .with_sockets(judge::engine_sockets(None));
         let mut sensors = Sensors::load(
             &Settings {
                 ring_bytes: args.ring_bytes,
@@ -95,7 +106,10 @@ impl Observation {
         )?;
         let ring = sensors.take_ring()?;
         let (json, health) = output.unzip();
-        let mut report = Report::new(json.map(|output| Box::new(output) as Box<dyn Write + Send>));
+        let mut report = Report::new(
+            json.map(|output| Box::new(output) as Box<dyn Write + Send>),
+            Arc::clone(&plan.policy),
+        );
         report
             .begin(&RunStart {
                 command: plan.command,
@@ -118,6 +132,7 @@ impl Observation {
         let recorder = recorder::spawn(
             report,
             Enricher::new(plan.kind),
+            judge,
             plan.identity,
             wires,
             Handle::current(),

@@ -46,6 +46,12 @@ impl Verdict {
             .as_ref()
             .filter(|decision| *decision.rule_name != *NO_OBJECTION && gate_severity(decision).is_some())
     }
+
+    /// How bad the gate's objection is.
+    #[must_use]
+    pub fn objection_severity(&self) -> Option<Severity> {
+        self.objection().and_then(gate_severity)
+    }
 }
 
 /// What is said about one event.
@@ -55,6 +61,8 @@ pub struct Verdict {
     pub answer: Answer,
     /// What the gate decided; `None` if the act has no tool name.
     pub decision: Option<Decision>,
+    /// Whether tripwires make findings: the policy's mode is safe.
+    pub is_judged_by_tripwires: bool,
     /// How bad it is; `None` if it is no finding.
     pub severity: Option<Severity>,
 }
@@ -135,6 +143,7 @@ impl Judge {
                     .collect()
             }),
             read_only_mounts: read_only.map(|mount| path(&mount.destination)).collect(),
+            verified: Vec::new(),
         };
         self.bind(scope, bindings);
         self.memo.clear();
@@ -202,6 +211,7 @@ impl Judge {
         let decision = observed.map(|observed| observed.decision);
         let verdict = Arc::new(Verdict {
             severity: severity(&self.policy, &answer, decision.as_ref()),
+            is_judged_by_tripwires: self.policy.mode == Mode::Safe,
             answer,
             decision,
         });

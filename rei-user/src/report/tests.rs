@@ -20,9 +20,15 @@ use super::*;
 use crate::coverage::Entry;
 use crate::decode::{Body, decode, record};
 use crate::enrich::{Enricher, Target};
+use crate::judge::Judge;
 use crate::quote::{shows_as_itself, width};
+use crate::tripwire::Bindings;
 
 const OVERLAY: u64 = 0x794c_7630;
+
+fn policy(text: &str) -> Arc<Policy> {
+    Arc::new(Policy::parse(text, Source::Shipped).unwrap().policy)
+}
 
 /// Where the lines go: a channel, because the report owns its writer.
 struct Lines(mpsc::Sender<Vec<u8>>);
@@ -41,13 +47,15 @@ impl Write for Lines {
 struct Run {
     report: Report,
     enricher: Enricher,
+    judge: Judge,
     lines: mpsc::Receiver<Vec<u8>>,
 }
 
 impl Run {
     fn new() -> Self {
         let (sender, lines) = mpsc::channel();
-        let mut report = Report::new(Some(Box::new(Lines(sender))));
+        let policy = policy("");
+        let mut report = Report::new(Some(Box::new(Lines(sender))), Arc::clone(&policy));
         let sensors = vec![
             SensorState {
                 sensor: Sensor::Scope,
@@ -78,6 +86,7 @@ impl Run {
         Run {
             report,
             enricher,
+            judge: Judge::new(policy, Bindings::default()).unwrap(),
             lines,
         }
     }
@@ -89,7 +98,8 @@ impl Run {
         parts: &[(PartTag, &[u8])],
     ) {
         let enriched = self.enricher.take(record::event(header, body, parts));
-        self.report.event(&enriched).unwrap();
+        let judged = self.judge.take(enriched);
+        self.report.event(&judged).unwrap();
     }
 
     fn event(&mut self, body: &Body, parts: &[(PartTag, &[u8])]) {
@@ -130,6 +140,7 @@ fn ended() -> End {
     End {
         command: Some(CommandExit::Code(0)),
         exit_codes: ExitCodes {
+            findings: 101,
             complete: 0,
             incomplete: 103,
         },
@@ -441,6 +452,7 @@ fn a_quiet_run_is_complete_and_gives_the_commands_code() {
     let (body, path) = opened(b"/etc/passwd", FMODE_READ);
     run.event(&body, &[(PartTag::Path, &path)]);
     let codes = ExitCodes {
+        findings: 101,
         complete: 7,
         incomplete: 103,
     };
@@ -653,7 +665,7 @@ fn the_summary_fits_a_screen_and_cannot_be_forged() {
 
 #[test]
 fn a_plain_command_is_said_to_have_the_hosts_files() {
-    let mut report = Report::new(None);
+    let mut report = Report::new(None, policy(""));
     let command = vec![OsString::from("ls")];
     report
         .begin(&RunStart {
@@ -677,7 +689,7 @@ fn a_full_disk_is_an_error_and_the_summary_can_still_be_had() {
             Ok(())
         }
     }
-    let mut report = Report::new(Some(Box::new(Full)));
+    let mut report = Report::new(Some(Box::new(Full)), policy(""));
     let start = RunStart {
         command: Vec::new(),
         target: "plain",

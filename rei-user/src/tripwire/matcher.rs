@@ -24,6 +24,8 @@ pub struct Bindings {
     pub mounts: Option<Vec<Vec<u8>>>,
     /// Those of them that cannot be written from inside.
     pub read_only_mounts: Vec<Vec<u8>>,
+    /// Programs that were found to have the SHA-256 of the rule that names them.
+    pub verified: Vec<PathBuf>,
 }
 
 /// A rule that a path can match.
@@ -81,7 +83,7 @@ impl Matcher {
             paths,
             path_rules: bound.into_iter().map(|(rule, _)| rule).collect(),
             networks: networks(policy),
-            verified: HashSet::new(),
+            verified: bindings.verified.iter().cloned().collect(),
             lower: HashSet::from([b"/".to_vec()]),
             trace: None,
             policy: Arc::clone(policy),
@@ -171,11 +173,6 @@ impl Matcher {
     #[must_use]
     pub fn is_lower_directory(&self, path: &[u8]) -> bool {
         self.lower.contains(path)
-    }
-
-    /// The file at this path has the SHA-256 that a program rule names.
-    pub fn program_verified(&mut self, path: PathBuf) {
-        self.verified.insert(path);
     }
 
     pub(super) fn is_verified(&self, path: &[u8]) -> bool {

@@ -248,8 +248,11 @@ fn executions() {
 #[test]
 fn a_verified_program_is_allowed() {
     let text = "programs = [{ path = \"/bin/sh\", name = \"s\", sha256 = \"e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855\" }]";
-    let mut matcher = matcher(text);
-    matcher.program_verified("/bin/sh".into());
+    let bindings = Bindings {
+        verified: vec!["/bin/sh".into()],
+        ..Bindings::default()
+    };
+    let mut matcher = Matcher::bind(&policy(text), bindings).unwrap();
     let answer = matcher.execution(
         &execution("/bin/sh", &Origin::Image, &[], &[]),
         &circumstance(Confidence::KernelObject, 0),
