@@ -1,17 +1,25 @@
 //! The command line: arguments and their shapes only, no input or output.
 
 use std::ffi::OsString;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
+use serde_json::Value;
 
 use crate::attach::RING_BYTES_DEFAULT;
+use crate::enrich::{Access, Errno, Origin};
+use crate::policy::Severity;
 
 /// Exit code of `rei run` when it could not do its work.
 pub const EXIT_RUN_FAILED: u8 = 125;
 /// Exit code of every other command when it could not do its work.
 pub const EXIT_FAILED: u8 = 2;
+/// Exit code of `rei run` when there are findings that make it fail.
+pub const EXIT_RUN_FINDINGS: u8 = 101;
+/// Exit code of every other command when there are findings, or something is bad.
+pub const EXIT_FINDINGS: u8 = 1;
 /// Exit code of `rei run` when the record is incomplete.
 pub const EXIT_RUN_INCOMPLETE: u8 = 103;
 /// Exit code of every other command when the record is incomplete.
@@ -40,6 +48,11 @@ pub enum Command {
     /// Observe containers that already run, until they end, Ctrl-C, or --for
     #[command(after_help = ATTACH_HELP)]
     Attach(AttachArgs),
+    /// Ask the SafetyGate about one planned tool call
+    #[command(after_help = GATE_HELP)]
+    Gate(GateArgs),
+    /// Check a policy, or ask what it answers
+    Policy(PolicyCommandArgs),
     /// Say what this host allows, and the next step for each gap
     Doctor(DoctorArgs),
     /// Enter a cgroup, then become the command
@@ -51,7 +64,7 @@ const RUN_HELP: &str = "\
 `docker run ...` is recognised: the container that it creates is observed. Anything else runs in a
 fresh cgroup. stdin, stdout, stderr, terminal and signals belong to the command.
 
-Exit codes: the command's own; 103 if the record is incomplete; 125 if rei could not do its work;
+Exit codes: the command's own; 101 if there are findings (see --fail-on); 103 if the record is incomplete; 125 if rei could not do its work;
 126 if the command cannot be executed; 127 if it is not found.
 
 Examples:
@@ -62,7 +75,15 @@ const ATTACH_HELP: &str = "\
 A target is a container's name or id, a process id, or the directory of a cgroup v2.
 What happened before rei came is not in the record: it is always incomplete.
 
-Exit codes: 3 (incomplete); 0 with --allow-incomplete; 2 if rei could not do its work.";
+Exit codes: 1 if there are findings (see --fail-on); 3 (incomplete); 0 with --allow-incomplete; 2 if rei could not do its work.";
+
+const GATE_HELP: &str = "\
+Exit codes: 0 approved; 1 not approved; 2 if rei could not do its work.
+
+Examples:
+  rei gate benchtop_probe_temperature
+  rei gate scpi_send --arg body='COND 100' --policy bench.toml
+  rei gate open_files --arg 'paths:=[\"/a\", \"/b\"]' --json";
 
 /// `rei run`
 #[derive(Debug, Args)]
@@ -107,12 +128,141 @@ pub struct RecordingArgs {
     /// Size of the kernel's event buffer: a power of two, a multiple of the page size
     #[arg(long, value_name = "N", default_value_t = RING_BYTES_DEFAULT, value_parser = parse_ring_bytes)]
     pub ring_bytes: u32,
+    /// The policy and what extends it.
+    #[command(flatten)]
+    pub policy: PolicyArgs,
     /// Do not let an incomplete record change the exit code
     #[arg(long)]
     pub allow_incomplete: bool,
     /// Test aid: leave the event buffer unread for this many milliseconds
     #[arg(long, value_name = "MS", hide = true)]
     pub stall_reader: Option<u64>,
+}
+
+/// `rei gate`
+#[derive(Debug, Args)]
+pub struct GateArgs {
+    /// The tool's name
+    #[arg(value_name = "NAME")]
+    pub tool_name: String,
+    /// An argument of the call: `KEY=TEXT`, or `KEY:=JSON`
+    #[arg(long = "arg", value_name = "KEY=VALUE", value_parser = parse_tool_argument)]
+    pub args: Vec<(String, Value)>,
+    /// Policy whose gate rules are asked first: a file, or the name of a shipped one
+    #[arg(long, value_name = "NAME|FILE")]
+    pub policy: Option<PathBuf>,
+    /// Write the decision as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// The policy of a run.
+#[derive(Clone, Debug, Default, Args)]
+#[command(next_help_heading = "Policy")]
+pub struct PolicyArgs {
+    /// Policy file, or one of the shipped ambient-only (for containers), read-only, observe (for plain commands)
+    #[arg(long, value_name = "NAME|FILE")]
+    pub policy: Option<PathBuf>,
+    /// Allow reading what matches, for this run
+    #[arg(long, value_name = "GLOB")]
+    pub allow_read: Vec<String>,
+    /// Allow reading and changing what matches, for this run
+    #[arg(long, value_name = "GLOB")]
+    pub allow_write: Vec<String>,
+    /// Allow contacting an address (10.0.0.0/8:443, name:port) or a unix socket (unix:PATH), for this run
+    #[arg(long, value_name = "ADDRESS")]
+    pub allow_connect: Vec<String>,
+    /// Allow executing a program of the image, for this run
+    #[arg(long, value_name = "PATH")]
+    pub allow_exec: Vec<String>,
+    /// Allow an environment name, where the policy judges names, for this run
+    #[arg(long, value_name = "NAME")]
+    pub allow_env: Vec<String>,
+    /// The mildest finding that makes the run fail: caution, tripped or blocked [default: the policy's]
+    #[arg(long, value_name = "SEVERITY", value_parser = parse_severity)]
+    pub fail_on: Option<Severity>,
+    /// Start with an unsafe policy of one's own without asking
+    #[arg(long)]
+    pub allow_unsafe: bool,
+}
+
+/// `rei policy`
+#[derive(Debug, Args)]
+pub struct PolicyCommandArgs {
+    /// What to do with it.
+    #[command(subcommand)]
+    pub command: PolicyCommand,
+}
+
+/// What can be done with a policy.
+#[derive(Debug, Subcommand)]
+pub enum PolicyCommand {
+    /// Read a policy and say everything that is wrong with it
+    Check(PolicyCheckArgs),
+    /// Say what a policy answers to one operation, which rule does, and what was tried
+    #[command(after_help = EXPLAIN_HELP)]
+    Explain(PolicyExplainArgs),
+}
+
+const EXPLAIN_HELP: &str = "\
+Exit codes: 0 if no tripwire fires; 1 if one does; 2 if rei could not do its work.
+
+Examples:
+  rei policy explain ambient-only --op open --path /etc/shadow --access read --origin image
+  rei policy explain build.toml --op connect --address 10.0.0.1:443
+  rei policy explain build.toml --op exec --path /bin/sh --arg -c --arg 'rm -r /'";
+
+/// `rei policy check`
+#[derive(Debug, Args)]
+pub struct PolicyCheckArgs {
+    /// Policy file, or a shipped policy's name
+    #[arg(value_name = "FILE")]
+    pub policy: PathBuf,
+}
+
+/// `rei policy explain`
+#[derive(Debug, Args)]
+pub struct PolicyExplainArgs {
+    /// Policy file, or a shipped policy's name
+    #[arg(value_name = "FILE")]
+    pub policy: PathBuf,
+    /// The operation
+    #[arg(long, value_parser = ["open", "connect", "exec"])]
+    pub op: String,
+    /// Path of the file, program or unix socket, as the kernel would show it
+    #[arg(long)]
+    pub path: Option<OsString>,
+    /// What an open does: read, write, create, truncate, append, directory, path_only; several with commas
+    #[arg(long, value_delimiter = ',', default_value = "read", value_parser = parse_access)]
+    pub access: Vec<Access>,
+    /// Where the file comes from: image, upper, bind:SOURCE, volume:NAME, tmpfs, proc, sys, dev, memfd, engine, host,
+    /// unknown
+    #[arg(long, default_value = "image", value_parser = parse_origin)]
+    pub origin: Origin,
+    /// Major and minor number of a character device
+    #[arg(long, value_name = "MAJOR:MINOR", value_parser = parse_device)]
+    pub device: Option<(u32, u32)>,
+    /// Address and port of a connect
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    pub address: Option<SocketAddr>,
+    /// TCP or UDP
+    #[arg(long, default_value = "tcp", value_parser = ["tcp", "udp"])]
+    pub protocol: String,
+    /// An argument of an exec, after the program's own name
+    #[arg(long = "arg", value_name = "WORD", allow_hyphen_values = true)]
+    pub arguments: Vec<OsString>,
+    /// The operation failed with this error: ENOENT, EACCES, EPERM, ...
+    #[arg(long, value_parser = parse_errno)]
+    pub errno: Option<Errno>,
+    /// Value of ${workdir}
+    #[arg(long)]
+    pub workdir: Option<OsString>,
+    /// Value of ${entrypoint}
+    #[arg(long)]
+    pub entrypoint: Option<OsString>,
+    /// A mount point of the container, beside its root
+    #[arg(long = "mount", value_name = "PATH")]
+    pub mounts: Vec<OsString>,
 }
 
 /// `rei doctor`
@@ -139,7 +289,7 @@ impl Command {
     pub fn failure_code(&self) -> u8 {
         match self {
             Command::Run(_) | Command::Stage(_) => EXIT_RUN_FAILED,
-            Command::Attach(_) | Command::Doctor(_) => EXIT_FAILED,
+            Command::Attach(_) | Command::Policy(_) | Command::Gate(_) | Command::Doctor(_) => EXIT_FAILED,
         }
     }
 }
@@ -151,6 +301,65 @@ pub fn usage_failure_code(arguments: &[OsString]) -> u8 {
         Some(word) if word == "run" || word == "__stage" => EXIT_RUN_FAILED,
         _ => EXIT_FAILED,
     }
+}
+
+/// The key ends at the first `=`; a colon right before it says that the value is JSON.
+fn parse_tool_argument(text: &str) -> Result<(String, Value), String> {
+    let (key, value) = text
+        .split_once('=')
+        .ok_or_else(|| "no `=`; write it like key=text or key:=json".to_owned())?;
+    let (key, value) = match key.strip_suffix(':') {
+        Some(key) => {
+            let value =
+                serde_json::from_str(value).map_err(|error| format!("the value is no JSON: {error}"))?;
+            (key, value)
+        }
+        None => (key, Value::from(value)),
+    };
+    if key.is_empty() {
+        return Err("no key; write it like key=text or key:=json".to_owned());
+    }
+    Ok((key.to_owned(), value))
+}
+
+fn parse_severity(text: &str) -> Result<Severity, String> {
+    let found = Severity::ALL.into_iter().find(|severity| severity.name() == text);
+    found.ok_or_else(|| "write caution, tripped or blocked".to_owned())
+}
+
+fn parse_access(text: &str) -> Result<Access, String> {
+    let found = Access::ALL.into_iter().find(|access| access.name() == text);
+    found.ok_or_else(|| format!("write some of {}", Access::ALL.map(Access::name).join(", ")))
+}
+
+fn parse_origin(text: &str) -> Result<Origin, String> {
+    Ok(match text.split_once(':').unwrap_or((text, "")) {
+        ("image", "") => Origin::Image,
+        ("upper", "") => Origin::Upper,
+        ("bind", source) => Origin::Bind(source.into()),
+        ("volume", name) => Origin::Volume(name.into()),
+        ("tmpfs", "") => Origin::Tmpfs,
+        ("proc", "") => Origin::Proc,
+        ("sys", "") => Origin::Sys,
+        ("dev", "") => Origin::Dev,
+        ("memfd", "") => Origin::Memfd,
+        ("engine", "") => Origin::Engine,
+        ("host", "") => Origin::Host,
+        ("unknown", "") => Origin::Unknown,
+        _ => return Err("there is no such origin; --help lists them".to_owned()),
+    })
+}
+
+fn parse_device(text: &str) -> Result<(u32, u32), String> {
+    let numbers = text
+        .split_once(':')
+        .and_then(|(major, minor)| Some((major.parse().ok()?, minor.parse().ok()?)));
+    numbers.ok_or_else(|| "write it like 1:3".to_owned())
+}
+
+fn parse_errno(text: &str) -> Result<Errno, String> {
+    let found = (1..134).map(Errno).find(|errno| errno.to_string() == text);
+    found.ok_or_else(|| "there is no such error; write it like ENOENT".to_owned())
 }
 
 fn parse_ring_bytes(text: &str) -> Result<u32, String> {
@@ -262,6 +471,25 @@ mod tests {
             "18446744073709551615h",
         ] {
             assert!(parse_duration(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn tool_arguments() {
+        let parsed = |text| parse_tool_argument(text).map(|(key, value)| (key, value.to_string()));
+        for (text, key, json) in [
+            ("a=b", "a", r#""b""#),
+            ("a=", "a", r#""""#),
+            ("a=1", "a", r#""1""#),
+            ("a=b=c", "a", r#""b=c""#),
+            ("a:=1.5", "a", "1.5"),
+            ("a:=[\"x\"]", "a", r#"["x"]"#),
+            ("a=:=", "a", r#"":=""#),
+        ] {
+            assert_eq!(parsed(text), Ok((key.to_owned(), json.to_owned())), "{text}");
+        }
+        for bad in ["", "a", "=b", ":=1", "a:=", "a:=x"] {
+            assert!(parse_tool_argument(bad).is_err(), "{bad}");
         }
     }
 

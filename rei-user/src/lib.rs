@@ -9,7 +9,8 @@
 //!
 //! Beside the corridor, used by it and never using it: [`btf`] (offsets of the running kernel), [`engine`] (what a
 //! container engine knows), [`cgroup`] (the cgroup v2 tree), [`coverage`] (which routes no live sensor sees),
-//! [`output`] (whole lines or nothing), [`quote`] (untrusted bytes made harmless for a terminal).
+//! [`gate`] (may this tool be called; does anybody object to what was seen), [`output`] (whole lines or nothing),
+//! [`quote`] (untrusted bytes made harmless for a terminal).
 #![deny(unsafe_code)]
 
 pub mod attach;
@@ -21,10 +22,14 @@ pub mod coverage;
 pub mod decode;
 pub mod engine;
 pub mod enrich;
+pub mod gate;
 pub mod identity;
+pub mod judge;
 pub mod output;
+pub mod policy;
 pub mod quote;
 pub mod recorder;
 pub mod report;
 pub mod ring;
 mod sys;
+pub mod tripwire;

@@ -1,8 +1,8 @@
 //! The recorder: one plain thread that takes every record through the corridor.
 //!
 //! Takes records from the reader and instructions from the command that observes. For each record: decode →
-//! sequence check → settle whose it is → enrich → report. Gives notices about scopes, and the report's
-//! summary at the end. It owns its state alone: no lock anywhere.
+//! sequence check → settle whose it is → enrich → judge → report. Gives notices about scopes, and the
+//! report's summary at the end. It owns its state alone: no lock anywhere.
 
 use std::collections::VecDeque;
 use std::io;
@@ -18,6 +18,7 @@ use crate::decode::{self, Body, Event};
 use crate::engine::ContainerFacts;
 use crate::enrich::Enricher;
 use crate::identity::{Identity, Settled};
+use crate::judge::Judge;
 use crate::report::{Attribution, CommandExit, End, ExitCodes, Reason, Report, Sequence, Summary};
 
 /// Instructions that wait for the recorder. They are few: losses every 100 ms, facts per container.
@@ -149,6 +150,7 @@ pub struct Wires {
 pub fn spawn(
     report: Report,
     enricher: Enricher,
+    judge: Judge,
     identity: Identity,
     wires: Wires,
     runtime: Handle,
@@ -156,6 +158,7 @@ pub fn spawn(
     let recorder = Recorder {
         report,
         enricher,
+        judge,
         identity,
         sequence: Sequence::default(),
         container: None,
@@ -178,6 +181,7 @@ pub fn spawn(
 struct Recorder {
     report: Report,
     enricher: Enricher,
+    judge: Judge,
     identity: Identity,
     sequence: Sequence,
     /// The awaited container, once it is known.
@@ -295,6 +299,7 @@ impl Recorder {
                 start_ns,
                 program,
             } => {
+                self.judge.process_present(pid, start_ns, program.as_deref());
                 self.enricher.process_present(scope, pid, start_ns, program);
             }
             Instruction::Losses(losses) => {
@@ -345,6 +350,9 @@ impl Recorder {
 
     fn meet(&mut self, scope: u64, path: &str, container: &Container) {
         self.enricher.container_known(scope, container.facts.clone());
+        let is_engines_word = container.source == "engine";
+        self.judge
+            .container_known(scope, &container.facts, is_engines_word);
         let written = self
             .report
             .container(scope, &container.facts, path, container.source);
@@ -359,7 +367,8 @@ impl Recorder {
             self.unsent.push_back(Notice::Gone { scope });
         }
         let enriched = self.enricher.take(event);
-        let written = self.report.event(&enriched);
+        let judged = self.judge.take(enriched);
+        let written = self.report.event(&judged);
         self.note(written);
     }
 

@@ -118,6 +118,7 @@ mod tests {
         Ending {
             command: Some(CommandExit::Code(0)),
             exit_codes: ExitCodes {
+                findings: 101,
                 complete: 0,
                 incomplete: 103,
             },

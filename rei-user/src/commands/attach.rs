@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
+use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
 use tokio::time::Instant;
@@ -12,14 +13,16 @@ use super::account::Ending;
 use super::observation::{Observation, Plan};
 use super::signals::{Farewell, Signals};
 use super::target::{self, Tree};
-use super::{reached, runtime, say};
+use super::{judging, reached, runtime, say};
 use crate::cgroup;
-use crate::cli::{AttachArgs, EXIT_FAILED, EXIT_INCOMPLETE};
+use crate::cli::{AttachArgs, EXIT_FAILED, EXIT_FINDINGS, EXIT_INCOMPLETE};
 use crate::enrich::Target;
 use crate::identity::Identity;
 use crate::output::{Output, OutputHealth};
+use crate::policy::Policy;
 use crate::recorder::Instruction;
 use crate::report::{ExitCodes, Reason};
+use crate::tripwire::Bindings;
 
 /// How often a tree is walked for processes that came meanwhile. Each walk finds fewer, because children of
 /// followed processes are followed by the kernel side: two are usual.
@@ -32,10 +35,15 @@ pub(super) fn run(args: AttachArgs) -> Result<u8> {
         None if args.json => Some(Output::to_stdout()),
         None => None,
     };
-    runtime()?.block_on(observe(&args, output))
+    let policy = judging::policy(&args.recording.policy, Target::Container)?;
+    runtime()?.block_on(observe(&args, policy, output))
 }
 
-async fn observe(args: &AttachArgs, output: Option<(Output, OutputHealth)>) -> Result<u8> {
+async fn observe(
+    args: &AttachArgs,
+    policy: Arc<Policy>,
+    output: Option<(Output, OutputHealth)>,
+) -> Result<u8> {
     let root = cgroup::mount_point()?;
     let trees = target::find(&root, &args.targets).await?;
     let mut command = vec!["rei".into(), "attach".into()];
@@ -45,6 +53,8 @@ async fn observe(args: &AttachArgs, output: Option<(Output, OutputHealth)>) -> R
         target: "attach",
         kind: Target::Container,
         identity: Identity::of_known_scopes(),
+        bindings: Bindings::default(),
+        policy,
     };
     let mut observation = Observation::start(&root, &args.recording, plan, output)?;
     // Not before: until here a signal ends rei, whatever holds it up.
@@ -78,6 +88,7 @@ async fn observe(args: &AttachArgs, output: Option<(Output, OutputHealth)>) -> R
     let ending = Ending {
         command: None,
         exit_codes: ExitCodes {
+            findings: EXIT_FINDINGS,
             complete: 0,
             incomplete,
         },

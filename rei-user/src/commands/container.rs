@@ -2,6 +2,7 @@
 //! its end.
 
 use std::process::ExitStatus;
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
@@ -23,8 +24,10 @@ use crate::engine::inspect::Inspected;
 use crate::enrich::Target;
 use crate::identity::Identity;
 use crate::output::{Output, OutputHealth};
+use crate::policy::Policy;
 use crate::recorder::{Container, Instruction};
 use crate::report::CommandExit;
+use crate::tripwire::Bindings;
 
 /// How often the file with the container's id is looked at. Docker writes it tens of milliseconds before the
 /// container's cgroup is made; nothing is lost if it is seen later.
@@ -56,6 +59,7 @@ pub(super) async fn run(
     args: &RunArgs,
     docker_run: &DockerRun,
     docker: Docker,
+    policy: Arc<Policy>,
     output: Option<(Output, OutputHealth)>,
 ) -> Result<u8> {
     docker.ping().await?;
@@ -65,6 +69,8 @@ pub(super) async fn run(
         target: "docker",
         kind: Target::Container,
         identity: Identity::of_awaited_container(),
+        bindings: Bindings::default(),
+        policy,
     };
     let mut observation = Observation::start(&root, &args.recording, plan, output)?;
     // Not before: until here a signal ends rei, whatever holds it up.

@@ -14,8 +14,11 @@ mod account;
 mod attach;
 mod container;
 mod doctor;
+mod gate;
+mod judging;
 mod observation;
 mod plain;
+mod policy;
 mod recording;
 mod run;
 mod signals;
@@ -31,6 +34,8 @@ pub fn run_command(command: Command) -> Result<u8> {
     match command {
         Command::Run(args) => run::run(args),
         Command::Attach(args) => attach::run(args),
+        Command::Gate(args) => gate::run(args),
+        Command::Policy(args) => policy::run(&args.command),
         Command::Doctor(args) => doctor::run(&args),
         Command::Stage(args) => Ok(stage::run(&args)),
     }

@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use rei_ebpf_common::maps::ScopeState;
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval, sleep};
 
@@ -19,9 +20,12 @@ use crate::cgroup;
 use crate::cli::RecordingArgs;
 use crate::enrich::{Enricher, Target};
 use crate::identity::Identity;
+use crate::judge::{self, Judge};
 use crate::output::{Output, OutputHealth};
+use crate::policy::Policy;
 use crate::recorder::{Closing, Container, Instruction, Notice};
 use crate::report::{Attribution, Report, RunStart, Summary};
+use crate::tripwire::Bindings;
 
 /// How often the loss counters and the output are looked at.
 const LOOK_PAUSE: Duration = Duration::from_millis(100);
@@ -36,6 +40,10 @@ pub(super) struct Plan {
     pub(super) kind: Target,
     /// Which scopes matter.
     pub(super) identity: Identity,
+    /// Who judges.
+    pub(super) policy: Arc<Policy>,
+    /// What is known of scopes that are no containers.
+    pub(super) bindings: Bindings,
 }
 
 /// A cgroup that is ours.
@@ -67,6 +75,9 @@ impl Observation {
         plan: Plan,
         output: Option<(Output, OutputHealth)>,
     ) -> Result<Self> {
+        let judge = Judge::new(Arc::clone(&plan.policy), plan.bindings)
+            .map_err(|message| anyhow!("the policy {} cannot be used: {message}", plan.policy.name))?
+            .with_sockets(judge::engine_sockets(None));
         let mut sensors = Sensors::load(
             &Settings {
                 ring_bytes: args.ring_bytes,
@@ -75,7 +86,10 @@ impl Observation {
         )?;
         let ring = sensors.take_ring()?;
         let (json, health) = output.unzip();
-        let mut report = Report::new(json.map(|output| Box::new(output) as Box<dyn Write + Send>));
+        let mut report = Report::new(
+            json.map(|output| Box::new(output) as Box<dyn Write + Send>),
+            Arc::clone(&plan.policy),
+        );
         report
             .begin(&RunStart {
                 command: plan.command,
@@ -93,6 +107,7 @@ impl Observation {
         let beginning = Beginning {
             report,
             enricher: Enricher::new(plan.kind),
+            judge,
             identity: plan.identity,
         };
         let stall = Duration::from_millis(args.stall_reader.unwrap_or(0));

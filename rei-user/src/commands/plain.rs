@@ -2,9 +2,11 @@
 
 use std::path::Path;
 use std::process::Command;
+use std::sync::Arc;
 
 use anyhow::{Context, Result};
 
+use super::judging;
 use super::observation::{Observation, Plan};
 use super::run::ending;
 use super::say;
@@ -15,10 +17,15 @@ use crate::engine::none::{self, FreshCgroup};
 use crate::enrich::Target;
 use crate::identity::Identity;
 use crate::output::{Output, OutputHealth};
+use crate::policy::Policy;
 use crate::report::CommandExit;
 
 /// Runs the command and gives its exit code, or rei's own.
-pub(super) async fn run(args: &RunArgs, output: Option<(Output, OutputHealth)>) -> Result<u8> {
+pub(super) async fn run(
+    args: &RunArgs,
+    policy: Arc<Policy>,
+    output: Option<(Output, OutputHealth)>,
+) -> Result<u8> {
     let root = cgroup::mount_point()?;
     sweep(&root);
     let plan = Plan {
@@ -26,6 +33,8 @@ pub(super) async fn run(args: &RunArgs, output: Option<(Output, OutputHealth)>) 
         target: "plain",
         kind: Target::Plain,
         identity: Identity::of_known_scopes(),
+        bindings: judging::host_bindings(&policy),
+        policy,
     };
     let mut observation = Observation::start(&root, &args.recording, plan, output)?;
     // Not before: until here a signal ends rei, whatever holds it up.

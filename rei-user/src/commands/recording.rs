@@ -18,6 +18,7 @@ use tokio::time::sleep;
 use super::say;
 use crate::enrich::Enricher;
 use crate::identity::Identity;
+use crate::judge::Judge;
 use crate::recorder::{self, Closing, Instruction, Notice, Outcome, Wires};
 use crate::report::Report;
 use crate::ring;
@@ -28,6 +29,8 @@ pub(super) struct Beginning {
     pub(super) report: Report,
     /// Knows nothing yet.
     pub(super) enricher: Enricher,
+    /// Knows the policy.
+    pub(super) judge: Judge,
     /// Which scopes matter.
     pub(super) identity: Identity,
 }
@@ -76,9 +79,10 @@ impl Recording {
         let Beginning {
             report,
             enricher,
+            judge,
             identity,
         } = beginning;
-        let outcome = recorder::spawn(report, enricher, identity, wires, Handle::current())
+        let outcome = recorder::spawn(report, enricher, judge, identity, wires, Handle::current())
             .context("the system gives no thread for the recorder; end something else first")?;
         let (stop_reader, stop) = oneshot::channel();
         Ok(Self {
@@ -156,6 +160,7 @@ impl Recording {
 #[cfg(test)]
 mod tests {
     use std::io::{self, Write};
+    use std::sync::Arc;
     use std::time::Instant;
 
     use rei_ebpf_common::header::EventKind;
@@ -165,16 +170,23 @@ mod tests {
     use super::*;
     use crate::decode::{Body, record};
     use crate::enrich::Target;
+    use crate::policy::{Policy, Source};
     use crate::report::{Attribution, ExitCodes};
+    use crate::tripwire::Bindings;
 
     const SOON: Duration = Duration::from_secs(10);
 
     fn beginning(output: Option<Box<dyn Write + Send>>) -> Beginning {
         let mut identity = Identity::of_known_scopes();
         identity.own(7);
+        let policy = Policy::parse("", Source::Shipped)
+            .expect("an empty policy")
+            .policy;
+        let policy = Arc::new(policy);
         Beginning {
-            report: Report::new(output),
+            report: Report::new(output, Arc::clone(&policy)),
             enricher: Enricher::new(Target::Plain),
+            judge: Judge::new(policy, Bindings::default()).expect("a judge"),
             identity,
         }
     }
@@ -183,6 +195,7 @@ mod tests {
         Closing {
             command: None,
             exit_codes: ExitCodes {
+                findings: 101,
                 complete: 0,
                 incomplete: 103,
             },

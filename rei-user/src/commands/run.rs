@@ -4,9 +4,10 @@ use anyhow::{Result, bail};
 
 use super::account::Ending;
 use super::signals::{Caught, Farewell};
-use super::{container, plain, runtime};
-use crate::cli::{EXIT_RUN_FAILED, EXIT_RUN_INCOMPLETE, RecordingArgs, RunArgs};
+use super::{container, judging, plain, runtime};
+use crate::cli::{EXIT_RUN_FAILED, EXIT_RUN_FINDINGS, EXIT_RUN_INCOMPLETE, RecordingArgs, RunArgs};
 use crate::engine::docker_command::{self, DockerRun};
+use crate::enrich::Target;
 use crate::output::Output;
 use crate::report::{CommandExit, ExitCodes, Reason};
 
@@ -16,12 +17,18 @@ pub(super) fn run(args: RunArgs) -> Result<u8> {
         bail!("podman is not supported yet; use docker, or run a plain command");
     }
     let docker_run = DockerRun::parse(&args.command);
+    let target = if docker_run.is_some() {
+        Target::Container
+    } else {
+        Target::Plain
+    };
+    let policy = judging::policy(&args.recording.policy, target)?;
     let docker = docker_run.as_ref().map(container::find_engine).transpose()?;
     let output = args.output.as_deref().map(Output::to_file).transpose()?;
     runtime()?.block_on(async {
         match docker_run.zip(docker) {
-            Some((docker_run, docker)) => container::run(&args, &docker_run, docker, output).await,
-            None => plain::run(&args, output).await,
+            Some((docker_run, docker)) => container::run(&args, &docker_run, docker, policy, output).await,
+            None => plain::run(&args, policy, output).await,
         }
     })
 }
@@ -37,7 +44,11 @@ pub(super) fn ending(command: Option<CommandExit>, farewell: &Farewell, args: &R
     };
     Ending {
         command,
-        exit_codes: ExitCodes { complete, incomplete },
+        exit_codes: ExitCodes {
+            findings: EXIT_RUN_FINDINGS,
+            complete,
+            incomplete,
+        },
         exit_failed: EXIT_RUN_FAILED,
         expects_scope: true,
         expects_entrypoint: command.is_some_and(has_begun),

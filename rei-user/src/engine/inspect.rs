@@ -74,6 +74,8 @@ struct AnswerMount {
     name: Option<String>,
     source: Option<String>,
     destination: String,
+    #[serde(rename = "RW")]
+    writable: Option<bool>,
 }
 
 impl Answer {
@@ -140,6 +142,7 @@ impl Answer {
                 mounts.push(Mount {
                     destination: destination.to_owned(),
                     kind,
+                    read_only: false,
                 });
             }
         }
@@ -163,6 +166,7 @@ impl AnswerMount {
         Some(Mount {
             destination: self.destination.clone(),
             kind,
+            read_only: self.writable == Some(false),
         })
     }
 }

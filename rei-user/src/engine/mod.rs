@@ -46,6 +46,8 @@ pub struct Mount {
     pub destination: String,
     /// What it is.
     pub kind: MountKind,
+    /// Whether it cannot be written from inside.
+    pub read_only: bool,
 }
 
 /// Kinds of mounts.

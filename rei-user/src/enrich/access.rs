@@ -147,6 +147,14 @@ impl AccessSet {
     }
 }
 
+impl FromIterator<Access> for AccessSet {
+    fn from_iter<I: IntoIterator<Item = Access>>(accesses: I) -> Self {
+        accesses
+            .into_iter()
+            .fold(AccessSet::default(), |set, access| set.with(access, true))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -48,6 +48,10 @@ impl fmt::Display for Outcome {
 pub struct Errno(pub u64);
 
 impl Errno {
+    /// No such file or directory.
+    pub const ENOENT: Errno = Errno(2);
+    /// A component of the path is no directory.
+    pub const ENOTDIR: Errno = Errno(20);
     /// Bad address: the kernel itself could not read an argument.
     pub const EFAULT: Errno = Errno(14);
     /// The connection is being made.

@@ -1,5 +1,6 @@
 //! The recorder's thread, driven by its three channels alone.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use rei_ebpf_common::header::EventKind;
@@ -9,6 +10,8 @@ use tokio::time::timeout;
 use super::*;
 use crate::decode::{Body, record};
 use crate::enrich::Target;
+use crate::policy::{Policy, Source};
+use crate::tripwire::Bindings;
 
 const ID: &str = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
 const SOON: Duration = Duration::from_secs(10);
@@ -32,9 +35,14 @@ impl Rig {
             instructions: orders,
             notices: told,
         };
+        let policy = Policy::parse("", Source::Shipped)
+            .expect("an empty policy")
+            .policy;
+        let policy = Arc::new(policy);
         let outcome = spawn(
-            Report::new(None),
+            Report::new(None, Arc::clone(&policy)),
             Enricher::new(Target::Container),
+            Judge::new(policy, Bindings::default()).expect("a judge"),
             Identity::of_awaited_container(),
             wires,
             Handle::current(),
@@ -88,6 +96,7 @@ impl Rig {
         let closing = Closing {
             command: None,
             exit_codes: ExitCodes {
+                findings: 101,
                 complete: 0,
                 incomplete: 103,
             },

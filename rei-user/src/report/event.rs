@@ -13,14 +13,18 @@ use crate::enrich::{
     Access, Act, Attempted, Contact, Enriched, Executed, File, Opened, file_system_name, protocol_name,
     socket_type_name,
 };
+use crate::gate::NO_OBJECTION;
+use crate::judge::{Judged, Verdict};
 use crate::report::line::Line;
+use crate::tripwire::Ground;
 
 /// `S_IFMT`, `S_IFCHR`, `S_IFBLK`: include/uapi/linux/stat.h.
 const TYPE_MASK: u32 = 0o170_000;
 const DEVICE_TYPES: [u32; 2] = [0o020_000, 0o060_000];
 
 /// The line of one event.
-pub(super) fn line(enriched: &Enriched) -> Vec<u8> {
+pub(super) fn line(judged: &Judged) -> Vec<u8> {
+    let enriched = judged.enriched();
     let mut line = Line::of_type("event");
     common(&mut line, enriched);
     match enriched.act() {
@@ -38,7 +42,42 @@ pub(super) fn line(enriched: &Enriched) -> Vec<u8> {
         Act::ExecAttempt(attempted) => attempt(&mut line, enriched.event(), attempted),
         Act::Life => life(&mut line, enriched.event()),
     }
+    if let Some(verdict) = judged.verdict() {
+        judgement(&mut line, verdict);
+    }
     line.end()
+}
+
+/// What tripwires and gate say.
+fn judgement(line: &mut Line, verdict: &Verdict) {
+    let trips = &verdict.answer.trips;
+    if !trips.is_empty() {
+        let mut wires: Vec<&str> = trips.iter().map(|trip| trip.wire.name()).collect();
+        wires.dedup();
+        line.texts("tripwires", wires);
+        line.texts("why", trips.iter().map(|trip| trip.why.as_str()));
+        line.flag("attempted", trips.iter().any(|trip| trip.attempted.is_some()));
+    }
+    match &verdict.answer.ground {
+        Some(Ground::Ambient { class, .. }) => line.text("ambient", class.name()),
+        Some(Ground::Declared { rule }) => line.text("declared", rule),
+        Some(Ground::Chain | Ground::Harmless(_)) | None => {}
+    }
+    if let Some(decision) = &verdict.decision {
+        let word = match verdict.objection_severity() {
+            Some(severity) => severity.name(),
+            None if *decision.rule_name == *NO_OBJECTION => NO_OBJECTION,
+            None => "allowed",
+        };
+        line.text("decision", word);
+        if word != NO_OBJECTION {
+            line.text("rule", &decision.rule_name);
+            line.optional_text("note", decision.note.as_deref());
+        }
+    }
+    if let Some(severity) = verdict.severity {
+        line.text("finding", severity.name());
+    }
 }
 
 /// The name of a phase.

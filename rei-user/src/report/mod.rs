@@ -1,4 +1,4 @@
-//! Enriched events → JSON lines and the summary.
+//! Judged events → JSON lines and the summary.
 //!
 //! Takes what the recorder learns, in order. Writes a line for each (docs/events.md), counts it in bounded
 //! memory, and says at the end whether the record is complete, and if not, why not and what to do.
@@ -9,6 +9,7 @@ use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::process::ExitStatusExt as _;
 use std::process::ExitStatus;
+use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use rei_ebpf_common::header::EventKind;
@@ -17,7 +18,8 @@ use crate::attach::{Loss, SensorState};
 use crate::coverage::{Route, RouteGap};
 use crate::decode::Undecodable;
 use crate::engine::ContainerFacts;
-use crate::enrich::Enriched;
+use crate::judge::Judged;
+use crate::policy::{Extension, Policy, Severity, Source};
 
 pub use self::lost::Attribution;
 pub use self::reason::Reason;
@@ -26,12 +28,14 @@ pub use self::summary::Summary;
 
 use self::account::Account;
 use self::doubt::Doubts;
+use self::finding::Findings;
 use self::line::Line;
 use self::lost::Counters;
 
 mod account;
 mod doubt;
 mod event;
+mod finding;
 mod line;
 mod lost;
 mod reason;
@@ -85,10 +89,12 @@ impl CommandExit {
     }
 }
 
-/// rei's own exit code, once completeness is known.
+/// rei's own exit code, once judgement and completeness are known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ExitCodes {
-    /// If the record is complete.
+    /// If there are findings that make the run fail, whether it is complete or not.
+    pub findings: u8,
+    /// If there are none and the record is complete.
     pub complete: u8,
     /// If it is not.
     pub incomplete: u8,
@@ -112,6 +118,8 @@ pub struct End {
 /// Writes lines, counts, and sums up. Memory is bounded, whatever the container does.
 pub struct Report {
     json: Option<Box<dyn Write + Send>>,
+    policy: Arc<Policy>,
+    findings: Findings,
     command: Vec<OsString>,
     target: &'static str,
     containers: Vec<String>,
@@ -129,9 +137,11 @@ impl Report {
     /// A report that writes JSON lines to `json`, if there is one: one whole line per write, so `json` should
     /// collect them.
     #[must_use]
-    pub fn new(json: Option<Box<dyn Write + Send>>) -> Self {
+    pub fn new(json: Option<Box<dyn Write + Send>>, policy: Arc<Policy>) -> Self {
         Report {
             json,
+            policy,
+            findings: Findings::default(),
             command: Vec::new(),
             target: "",
             containers: Vec::new(),
@@ -169,6 +179,7 @@ impl Report {
             }
         });
         line.texts("never_covered", NEVER_COVERED);
+        line.object("policy", |object| write_policy(object, &self.policy));
         self.write(line)?;
         self.flush()
     }
@@ -204,12 +215,17 @@ impl Report {
     ///
     /// # Errors
     /// If the JSON lines cannot be written.
-    pub fn event(&mut self, event: &Enriched) -> io::Result<()> {
+    pub fn event(&mut self, judged: &Judged) -> io::Result<()> {
+        let event = judged.enriched();
+        self.findings.add(judged);
+        if let Some(field) = judged.verdict().and_then(|verdict| verdict.answer.lacks) {
+            self.reason(lacking(field));
+        }
         *self.counts.entry(event.event().kind()).or_default() += 1;
         self.account.add(event);
         self.doubts.add(event);
         match &mut self.json {
-            Some(json) => json.write_all(&event::line(event)),
+            Some(json) => json.write_all(&event::line(judged)),
             None => Ok(()),
         }
     }
@@ -288,6 +304,7 @@ impl Report {
             None => line.null("command_exit"),
         }
         line.number("exit_code", summary.exit_code());
+        line.text("judgement", self.judgement());
         line.text(
             "completeness",
             if summary.is_complete() {
@@ -316,6 +333,8 @@ impl Report {
         }
         let names: Vec<String> = names_of(&end.gaps);
         line.texts("syscalls_without_sensor", names.iter().map(String::as_str));
+        self.findings.write(&mut line);
+        line.number("findings_not_kept_apart", self.findings.not_kept_apart());
         line.number("ended_unix_ns", unix_ns());
         self.write(line)?;
         self.flush()?;
@@ -326,6 +345,16 @@ impl Report {
         self.json
             .as_mut()
             .map_or(Ok(()), |json| json.write_all(&line.end()))
+    }
+
+    /// `clean`, or the worst severity of all findings. Whether that is all is another question.
+    fn judgement(&self) -> &'static str {
+        self.findings.worst().map_or("clean", Severity::name)
+    }
+
+    /// Whether there are findings that make the run fail.
+    fn fails(&self) -> bool {
+        self.findings.worst() >= Some(self.policy.fail_on)
     }
 
     /// Every reason, the gravest first.
@@ -352,6 +381,38 @@ impl Report {
         }
         let count = unexplained.saturating_sub(self.undecodable);
         (count > 0).then_some(Reason::SequenceGap { count })
+    }
+}
+
+/// The policy that judges, as it is in this run.
+fn write_policy(object: &mut Line, policy: &Policy) {
+    object.text("name", &policy.name);
+    object.text(
+        "source",
+        if policy.source == Source::Shipped {
+            "shipped"
+        } else {
+            "file"
+        },
+    );
+    object.text("sha256", &policy.digest());
+    object.text("mode", policy.mode.name());
+    object.text("fail_on", policy.fail_on.name());
+    let extensions: Vec<String> = policy.extensions.iter().map(Extension::to_string).collect();
+    object.texts("extensions", extensions.iter().map(String::as_str));
+    object.objects("resolved", &policy.resolved, |object, (name, addresses)| {
+        object.text("name", name);
+        let addresses: Vec<String> = addresses.iter().map(ToString::to_string).collect();
+        object.texts("addresses", addresses.iter().map(String::as_str));
+    });
+}
+
+/// A rule asked for something that nobody knows.
+fn lacking(field: &str) -> Reason {
+    Reason::Other {
+        kind: "rule_undecided",
+        text: format!("a rule of the policy needed {field} of an event, which is cut or could not be read"),
+        next_step: "look at these events with --json -o FILE, or leave the rule's condition out".to_owned(),
     }
 }
 

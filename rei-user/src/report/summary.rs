@@ -6,6 +6,7 @@ use std::os::unix::ffi::OsStrExt as _;
 
 use crate::engine::ContainerFacts;
 use crate::enrich::{Origin, Outcome};
+use crate::policy::Mode;
 use crate::quote::{shorten, width};
 use crate::report::account::{Account, Use};
 use crate::report::reason::Reason;
@@ -22,6 +23,10 @@ const LABEL_COLUMNS: usize = 14;
 const EXAMPLE_COLUMNS: usize = 40;
 /// Lines for files, of the lines that there are.
 const FILE_LINES: usize = 6;
+/// Lines for files where findings need the room.
+const FILE_LINES_LEAST: usize = 3;
+/// Lines for findings, beside the judgement.
+const FINDING_LINES: usize = 4;
 /// Lines for failures.
 const FAILURE_LINES: usize = 2;
 
@@ -39,9 +44,15 @@ impl Summary {
         let mut lines = vec![headline(report)];
         lines.extend(containers(report));
         lines.push(labelled("command", &command_words(end.command)));
+        let findings = findings(report, reasons.is_empty());
+        // Findings take their room from the files.
+        let file_lines = FILE_LINES
+            .saturating_sub(findings.len() - 1)
+            .max(FILE_LINES_LEAST);
+        lines.extend(findings);
         lines.push(labelled("processes", &processes(account)));
         lines.extend(list("programs", programs(account)));
-        lines.extend(files(account));
+        lines.extend(files(account, file_lines));
         lines.extend(list("addresses", addresses(account)));
         lines.extend(failures(account));
         if account.not_kept_apart() > 0 {
@@ -53,7 +64,9 @@ impl Summary {
         }
         let room = LINES.saturating_sub(lines.len());
         lines.extend(completeness(&reasons, room));
-        let exit_code = if reasons.is_empty() {
+        let exit_code = if report.fails() {
+            end.exit_codes.findings
+        } else if reasons.is_empty() {
             end.exit_codes.complete
         } else {
             end.exit_codes.incomplete
@@ -141,6 +154,43 @@ fn command_words(exit: Option<CommandExit>) -> String {
     }
 }
 
+/// The judgement, and the worst findings. The first line is always there.
+fn findings(report: &Report, is_complete: bool) -> Vec<String> {
+    let policy = &report.policy;
+    let name = format!("policy {}", shorten(policy.name.as_bytes(), EXAMPLE_COLUMNS));
+    let unjudged = if policy.mode == Mode::Unsafe {
+        ", tripwires not judged"
+    } else {
+        ""
+    };
+    let extended = match policy.extensions.len() {
+        0 => String::new(),
+        count => format!(", extended by {count} option(s)"),
+    };
+    let words = match (report.findings.worst(), is_complete) {
+        (Some(worst), _) => format!("{}: {}", worst.name(), report.findings.counts()),
+        (None, true) => "clean".to_owned(),
+        (None, false) => "no finding, incomplete".to_owned(),
+    };
+    let mut lines = vec![labelled(
+        "judgement",
+        &format!("{words} ({name}{unjudged}{extended})"),
+    )];
+    let sentences = report.findings.sentences();
+    for (index, sentence) in sentences.iter().enumerate() {
+        if index + 1 == FINDING_LINES && sentences.len() > FINDING_LINES {
+            let words = format!(
+                "and {} more: the last line of --json -o FILE has them all",
+                sentences.len() - index
+            );
+            lines.push(labelled("", &words));
+            break;
+        }
+        lines.push(labelled("", sentence));
+    }
+    lines
+}
+
 fn processes(account: &Account) -> String {
     let runtime = match account.runtime_events {
         0 => String::new(),
@@ -213,7 +263,7 @@ fn addresses(account: &Account) -> Vec<String> {
 }
 
 /// One line for each origin: how many files of each use, and the first of them, changed ones before others.
-fn files(account: &Account) -> Vec<String> {
+fn files(account: &Account, most: usize) -> Vec<String> {
     let mut by_origin: BTreeMap<&Origin, Vec<(Use, &[u8])>> = BTreeMap::new();
     for (file, _) in account.files.in_order() {
         by_origin
@@ -226,7 +276,7 @@ fn files(account: &Account) -> Vec<String> {
     }
     let mut origins: Vec<_> = by_origin.into_iter().collect();
     origins.sort_by_key(|(origin, _)| is_expected(origin));
-    let unlisted = origins.split_off(origins.len().min(FILE_LINES));
+    let unlisted = origins.split_off(origins.len().min(most));
     let mut lines: Vec<String> = origins
         .into_iter()
         .map(|(origin, files)| origin_line(origin, files))

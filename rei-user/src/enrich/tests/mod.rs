@@ -24,6 +24,7 @@ fn facts() -> ContainerFacts {
     let mount = |destination: &str, kind| Mount {
         destination: destination.to_owned(),
         kind,
+        read_only: false,
     };
     ContainerFacts {
         id: "0123456789abcdef".repeat(4),

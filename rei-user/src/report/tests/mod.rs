@@ -20,6 +20,8 @@ use crate::attach::{LossCause, LostByKind};
 use crate::coverage::Entry;
 use crate::decode::{Body, decode, record};
 use crate::enrich::{Enricher, Target};
+use crate::judge::Judge;
+use crate::tripwire::Bindings;
 
 use self::everything::everything;
 
@@ -28,6 +30,10 @@ mod lines;
 mod output;
 mod summary;
 mod verdict;
+
+fn policy(text: &str) -> Arc<Policy> {
+    Arc::new(Policy::parse(text, Source::Shipped).unwrap().policy)
+}
 
 const OVERLAY: u64 = 0x794c_7630;
 
@@ -48,13 +54,15 @@ impl Write for Lines {
 struct Run {
     report: Report,
     enricher: Enricher,
+    judge: Judge,
     lines: mpsc::Receiver<Vec<u8>>,
 }
 
 impl Run {
     fn new() -> Self {
         let (sender, lines) = mpsc::channel();
-        let mut report = Report::new(Some(Box::new(Lines(sender))));
+        let policy = policy("");
+        let mut report = Report::new(Some(Box::new(Lines(sender))), Arc::clone(&policy));
         let sensors = vec![
             SensorState {
                 sensor: Sensor::Scope,
@@ -85,6 +93,7 @@ impl Run {
         Run {
             report,
             enricher,
+            judge: Judge::new(policy, Bindings::default()).unwrap(),
             lines,
         }
     }
@@ -96,7 +105,8 @@ impl Run {
         parts: &[(PartTag, &[u8])],
     ) {
         let enriched = self.enricher.take(record::event(header, body, parts));
-        self.report.event(&enriched).unwrap();
+        let judged = self.judge.take(enriched);
+        self.report.event(&judged).unwrap();
     }
 
     fn event(&mut self, body: &Body, parts: &[(PartTag, &[u8])]) {
@@ -137,6 +147,7 @@ fn ended() -> End {
     End {
         command: Some(CommandExit::Code(0)),
         exit_codes: ExitCodes {
+            findings: 101,
             complete: 0,
             incomplete: 103,
         },

@@ -13,7 +13,7 @@ fn a_full_disk_is_an_error_and_the_summary_can_still_be_had() {
             Ok(())
         }
     }
-    let mut report = Report::new(Some(Box::new(Full)));
+    let mut report = Report::new(Some(Box::new(Full)), policy(""));
     let start = RunStart {
         command: Vec::new(),
         target: "plain",

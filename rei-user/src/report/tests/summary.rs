@@ -71,7 +71,7 @@ fn the_summary_fits_a_screen_and_cannot_be_forged() {
 
 #[test]
 fn a_plain_command_is_said_to_have_the_hosts_files() {
-    let mut report = Report::new(None);
+    let mut report = Report::new(None, policy(""));
     let command = vec![OsString::from("ls")];
     report
         .begin(&RunStart {

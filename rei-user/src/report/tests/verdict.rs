@@ -8,6 +8,7 @@ fn a_quiet_run_is_complete_and_gives_the_commands_code() {
     let (body, path) = opened(b"/etc/passwd", FMODE_READ);
     run.event(&body, &[(PartTag::Path, &path)]);
     let codes = ExitCodes {
+        findings: 101,
         complete: 7,
         incomplete: 103,
     };

@@ -1,0 +1,297 @@
+//! Conditions: what a rule asks of a call's arguments, compiled.
+//!
+//! The answer has three values. An argument that is absent fulfils no operator, so `not` holds. One that is not known
+//! makes the answer unknown, and `not` leaves it so: nothing is ever approved because something could not be read.
+
+use std::collections::HashSet;
+use std::fmt::Write as _;
+use std::net::IpAddr;
+use std::ops::Bound;
+
+use ipnet::IpNet;
+use regex_automata::meta::Regex;
+use serde_json::Value;
+
+use super::argument::{Argument, Arguments, Number};
+use super::operation::ArgName;
+
+/// Whether a condition holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Truth {
+    Yes,
+    No,
+    Unknown,
+}
+
+impl Truth {
+    fn of(holds: bool) -> Self {
+        if holds { Truth::Yes } else { Truth::No }
+    }
+
+    fn negated(self) -> Self {
+        match self {
+            Truth::Yes => Truth::No,
+            Truth::No => Truth::Yes,
+            Truth::Unknown => Truth::Unknown,
+        }
+    }
+
+    fn all(truths: impl Iterator<Item = Truth>) -> Self {
+        let mut result = Truth::Yes;
+        for truth in truths {
+            match truth {
+                Truth::No => return Truth::No,
+                Truth::Unknown => result = Truth::Unknown,
+                Truth::Yes => {}
+            }
+        }
+        result
+    }
+
+    fn any(truths: impl Iterator<Item = Truth>) -> Self {
+        Truth::all(truths.map(Truth::negated)).negated()
+    }
+}
+
+/// What a rule asks of a call's arguments.
+#[derive(Clone, Debug)]
+pub(super) enum Condition {
+    All(Vec<Condition>),
+    Any(Vec<Condition>),
+    Not(Box<Condition>),
+    Argument(ArgKey, Matcher),
+}
+
+/// An argument's name, looked up once.
+#[derive(Clone, Debug)]
+pub(super) struct ArgKey {
+    name: Box<str>,
+    observed: Option<ArgName>,
+}
+
+/// What is asked of one argument.
+#[derive(Clone, Debug)]
+pub(super) enum Matcher {
+    All(Vec<Matcher>),
+    Any(Vec<Matcher>),
+    Not(Box<Matcher>),
+    Test(Test),
+}
+
+/// One operator. Of a list it asks whether one of its elements fulfils it.
+#[derive(Clone, Debug)]
+pub(super) enum Test {
+    OneOf(OneOf),
+    Prefix(Box<[u8]>),
+    /// A compiled glob, and the glob as a regular expression of the whole text.
+    Glob(Regex, Box<str>),
+    Regex(Regex),
+    Range(Bound<Number>, Bound<Number>),
+    Cidr(Box<[IpNet]>),
+    /// Every text that the pattern's first group captures is handed to the matcher.
+    Capture(Regex, Box<Matcher>),
+}
+
+/// Values that an argument may equal.
+#[derive(Clone, Debug, Default)]
+pub(super) struct OneOf {
+    texts: HashSet<Box<[u8]>>,
+    addresses: HashSet<IpAddr>,
+    /// Of values that are written as numbers; a text that is a number is compared with these as number.
+    numbers: Vec<Number>,
+}
+
+impl Condition {
+    /// No condition: holds for every call.
+    pub(super) const fn none() -> Self {
+        Condition::All(Vec::new())
+    }
+
+    pub(super) fn holds(&self, arguments: &Arguments<'_>) -> Truth {
+        match self {
+            Condition::All(all) => Truth::all(all.iter().map(|one| one.holds(arguments))),
+            Condition::Any(any) => Truth::any(any.iter().map(|one| one.holds(arguments))),
+            Condition::Not(not) => not.holds(arguments).negated(),
+            Condition::Argument(key, matcher) => matcher.holds(key.value(arguments)),
+        }
+    }
+
+    /// Whether it cannot hold without a value of this argument fulfilling something.
+    pub(super) fn requires(&self, name: ArgName) -> bool {
+        match self {
+            Condition::All(all) => all.iter().any(|one| one.requires(name)),
+            Condition::Any(any) => !any.is_empty() && any.iter().all(|one| one.requires(name)),
+            Condition::Not(_) => false,
+            Condition::Argument(key, matcher) => key.observed == Some(name) && matcher.is_positive(),
+        }
+    }
+}
+
+impl Condition {
+    /// Regular expressions of whole texts, one of which matches the argument whenever the condition holds.
+    pub(super) fn patterns(&self, name: ArgName) -> Option<Vec<String>> {
+        match self {
+            Condition::All(all) => all.iter().find_map(|one| one.patterns(name)),
+            Condition::Any(any) => union(any.iter().map(|one| one.patterns(name))),
+            Condition::Not(_) => None,
+            Condition::Argument(key, matcher) if key.observed == Some(name) => matcher.patterns(),
+            Condition::Argument(..) => None,
+        }
+    }
+}
+
+fn union(mut patterns: impl Iterator<Item = Option<Vec<String>>>) -> Option<Vec<String>> {
+    patterns.try_fold(Vec::new(), |mut all, some| {
+        all.extend(some?);
+        Some(all)
+    })
+}
+
+impl ArgKey {
+    pub(super) fn new(name: &str) -> Self {
+        ArgKey {
+            name: name.into(),
+            observed: ArgName::of_name(name),
+        }
+    }
+
+    fn value<'a>(&self, arguments: &Arguments<'a>) -> Argument<'a> {
+        match (arguments, self.observed) {
+            (Arguments::Observed(args), Some(name)) => args.value(name),
+            (Arguments::Observed(_), None) => Argument::Absent,
+            (Arguments::Planned(_), _) => arguments.named(&self.name),
+        }
+    }
+}
+
+impl Matcher {
+    pub(super) fn holds(&self, argument: Argument<'_>) -> Truth {
+        match self {
+            Matcher::All(all) => Truth::all(all.iter().map(|one| one.holds(argument))),
+            Matcher::Any(any) => Truth::any(any.iter().map(|one| one.holds(argument))),
+            Matcher::Not(not) => not.holds(argument).negated(),
+            Matcher::Test(test) => test.holds(argument),
+        }
+    }
+
+    fn patterns(&self) -> Option<Vec<String>> {
+        match self {
+            Matcher::All(all) => all.iter().find_map(Matcher::patterns),
+            Matcher::Any(any) => union(any.iter().map(Matcher::patterns)),
+            Matcher::Not(_) => None,
+            Matcher::Test(test) => test.patterns(),
+        }
+    }
+
+    /// Whether an absent value fulfils it never.
+    fn is_positive(&self) -> bool {
+        match self {
+            Matcher::All(all) => all.iter().any(Matcher::is_positive),
+            Matcher::Any(any) => !any.is_empty() && any.iter().all(Matcher::is_positive),
+            Matcher::Not(_) => false,
+            Matcher::Test(_) => true,
+        }
+    }
+}
+
+impl Test {
+    pub(super) fn holds(&self, argument: Argument<'_>) -> Truth {
+        match argument {
+            Argument::Absent => Truth::No,
+            Argument::Unknown => Truth::Unknown,
+            Argument::Texts(texts) => Truth::of(self.holds_for_one(texts)),
+            Argument::CutTexts(texts) if self.holds_for_one(texts) => Truth::Yes,
+            Argument::CutTexts(_) => Truth::Unknown,
+            Argument::Json(Value::Array(values)) => {
+                Truth::any(values.iter().map(|value| self.holds(value.into())))
+            }
+            Argument::Json(_) => Truth::No,
+            Argument::Text(_) | Argument::Number(_) | Argument::Address(_) => {
+                Truth::of(self.holds_for(argument))
+            }
+        }
+    }
+
+    fn patterns(&self) -> Option<Vec<String>> {
+        match self {
+            Test::OneOf(one_of) if one_of.numbers.is_empty() => Some(
+                one_of
+                    .texts
+                    .iter()
+                    .map(|text| format!(r"\A{}\z", escaped(text)))
+                    .collect(),
+            ),
+            Test::Prefix(prefix) => Some(vec![format!(r"(?s-u)\A{}.*\z", escaped(prefix))]),
+            Test::Glob(_, whole) => Some(vec![whole.to_string()]),
+            // Unanchored ones would make the automaton large.
+            Test::OneOf(_) | Test::Regex(_) | Test::Range(..) | Test::Cidr(_) | Test::Capture(..) => None,
+        }
+    }
+
+    fn holds_for_one(&self, texts: &[&[u8]]) -> bool {
+        texts.iter().any(|text| self.holds_for(Argument::Text(text)))
+    }
+
+    fn holds_for(&self, value: Argument<'_>) -> bool {
+        match self {
+            Test::OneOf(one_of) => one_of.holds_for(value),
+            Test::Prefix(prefix) => value.text().is_some_and(|text| text.starts_with(prefix)),
+            Test::Glob(pattern, _) | Test::Regex(pattern) => {
+                value.text().is_some_and(|text| pattern.is_match(&*text))
+            }
+            Test::Range(low, high) => value
+                .number()
+                .is_some_and(|number| std::ops::RangeBounds::contains(&(*low, *high), &number)),
+            Test::Cidr(nets) => value
+                .address()
+                .is_some_and(|address| nets.iter().any(|net| net.contains(&address))),
+            Test::Capture(pattern, matcher) => value.text().is_some_and(|text| {
+                let mut captures = pattern.captures_iter(&*text);
+                captures.any(|capture| {
+                    let group = capture.get_group(1).and_then(|span| text.get(span.range()));
+                    group.is_some_and(|group| matcher.holds(Argument::Text(group)) == Truth::Yes)
+                })
+            }),
+        }
+    }
+}
+
+/// The bytes as a regular expression.
+fn escaped(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::from("(?-u)"), |mut out, byte| {
+        let _ = write!(out, r"\x{byte:02x}");
+        out
+    })
+}
+
+impl OneOf {
+    /// A value that is written as text.
+    pub(super) fn insert_text(&mut self, text: &str) {
+        self.texts.insert(text.as_bytes().into());
+        self.addresses
+            .extend(text.parse::<IpAddr>().map(|address| address.to_canonical()));
+    }
+
+    /// A value that is written as number.
+    pub(super) fn insert_number(&mut self, number: Number) {
+        self.numbers.push(number);
+    }
+
+    fn holds_for(&self, value: Argument<'_>) -> bool {
+        match value {
+            Argument::Address(address) => self.addresses.contains(&address.to_canonical()),
+            Argument::Text(text) => self.texts.contains(text) || self.has_number(value),
+            Argument::Number(_) => {
+                self.has_number(value) || value.text().is_some_and(|text| self.texts.contains(&*text))
+            }
+            _ => false,
+        }
+    }
+
+    fn has_number(&self, value: Argument<'_>) -> bool {
+        !self.numbers.is_empty()
+            && value
+                .number()
+                .is_some_and(|number| self.numbers.contains(&number))
+    }
+}

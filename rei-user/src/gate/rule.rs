@@ -1,0 +1,239 @@
+//! One rule: for which calls it is, what it asks of them, and what it answers. And the ways to make one in code.
+
+use std::fmt;
+use std::sync::Arc;
+
+use super::argument::{Argument, Arguments};
+use super::condition::{Condition, Matcher, Test, Truth};
+use super::decision::{Answer, Decision, HazardLevel};
+use super::operation::{ArgName, Operation};
+use super::pattern;
+use super::spec::RuleError;
+
+/// Which calls a rule is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Calls {
+    Planned,
+    Observed,
+    Both,
+}
+
+/// The tool names that a rule is for.
+#[derive(Clone, Debug)]
+pub(super) enum Tools {
+    Names(Box<[Box<str>]>),
+    Prefixes(Box<[Box<str>]>),
+    Matcher(Matcher),
+}
+
+/// Gives the decision, or `None` if the rule has none.
+type Judge = dyn Fn(&str, &Arguments<'_>) -> Option<Answer> + Send + Sync;
+
+#[derive(Clone)]
+enum Body {
+    Data(Arc<Data>),
+    Code { judge: Arc<Judge>, worst: HazardLevel },
+}
+
+struct Data {
+    tools: Tools,
+    condition: Condition,
+    answer: Answer,
+}
+
+/// A rule of the gate. Cloning it allocates nothing.
+#[derive(Clone)]
+pub struct Rule {
+    name: Arc<str>,
+    calls: Calls,
+    body: Body,
+}
+
+/// What a rule says about a call.
+pub(super) enum Verdict {
+    Answers(Decision),
+    Passes,
+    /// It could not be told: an argument that it needs is not known.
+    Undecided,
+}
+
+impl Rule {
+    pub(super) fn new(name: &str, calls: Calls, tools: Tools, condition: Condition, answer: Answer) -> Self {
+        Rule {
+            name: name.into(),
+            calls,
+            body: Body::Data(Arc::new(Data {
+                tools,
+                condition,
+                answer,
+            })),
+        }
+    }
+
+    /// A rule in code that computes its answer. `worst` is the worst level that it gives.
+    pub(super) fn computed(
+        name: &str,
+        calls: Calls,
+        worst: HazardLevel,
+        judge: impl Fn(&str, &Arguments<'_>) -> Option<Answer> + Send + Sync + 'static,
+    ) -> Self {
+        Rule {
+            name: name.into(),
+            calls,
+            body: Body::Code {
+                judge: Arc::new(judge),
+                worst,
+            },
+        }
+    }
+
+    /// Its name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Whether it blocks what it answers.
+    #[must_use]
+    pub fn blocks(&self) -> bool {
+        self.worst() == HazardLevel::Blocked
+    }
+
+    pub(super) fn worst(&self) -> HazardLevel {
+        match &self.body {
+            Body::Data(data) => data.answer.hazard_level(),
+            Body::Code { worst, .. } => *worst,
+        }
+    }
+
+    /// Whether it can answer planned calls.
+    pub(super) fn is_for_planned(&self) -> bool {
+        self.calls != Calls::Observed
+    }
+
+    /// Whether it can answer observed operations.
+    pub(super) fn is_for_observed(&self) -> bool {
+        self.calls != Calls::Planned
+    }
+
+    /// Whether it is about this operation by name. The name of an exec is chosen by the workload: for one, the rule
+    /// must ask for the program's path and its origin.
+    pub(super) fn names(&self, operation: Operation) -> bool {
+        let Body::Data(data) = &self.body else {
+            return false;
+        };
+        match (operation.tool_name(), &data.tools) {
+            (Some(name), Tools::Names(names)) => names.iter().any(|one| **one == *name),
+            (Some(_), Tools::Prefixes(_) | Tools::Matcher(_)) => false,
+            (None, _) => data.condition.requires(ArgName::Path) && data.condition.requires(ArgName::Origin),
+        }
+    }
+
+    /// What it says about a call.
+    pub(super) fn judge(&self, tool_name: &str, arguments: &Arguments<'_>) -> Verdict {
+        match &self.body {
+            Body::Data(data) => {
+                if !data.tools.matches(tool_name) {
+                    return Verdict::Passes;
+                }
+                match data.condition.holds(arguments) {
+                    Truth::Yes => Verdict::Answers(Decision::new(data.answer.clone(), self.name.clone())),
+                    Truth::No => Verdict::Passes,
+                    Truth::Unknown => Verdict::Undecided,
+                }
+            }
+            Body::Code { judge, .. } => match judge(tool_name, arguments) {
+                Some(answer) => Verdict::Answers(Decision::new(answer, self.name.clone())),
+                None => Verdict::Passes,
+            },
+        }
+    }
+
+    /// The tool names that it lists, if it does.
+    pub(super) fn listed_names(&self) -> Option<&[Box<str>]> {
+        match &self.body {
+            Body::Data(data) => match &data.tools {
+                Tools::Names(names) => Some(names),
+                Tools::Prefixes(_) | Tools::Matcher(_) => None,
+            },
+            Body::Code { .. } => None,
+        }
+    }
+
+    /// Regular expressions of whole paths, one of which matches the path of every operation that it answers.
+    pub(super) fn path_patterns(&self) -> Option<Vec<String>> {
+        match &self.body {
+            Body::Data(data) => data.condition.patterns(ArgName::Path),
+            Body::Code { .. } => None,
+        }
+    }
+}
+
+impl fmt::Debug for Rule {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_struct("Rule")
+            .field("name", &self.name)
+            .field("calls", &self.calls)
+            .field("worst", &self.worst())
+            .finish_non_exhaustive()
+    }
+}
+
+impl Tools {
+    pub(super) fn matches(&self, tool_name: &str) -> bool {
+        match self {
+            Tools::Names(names) => names.iter().any(|name| **name == *tool_name),
+            Tools::Prefixes(prefixes) => prefixes.iter().any(|prefix| tool_name.starts_with(&**prefix)),
+            Tools::Matcher(matcher) => matcher.holds(Argument::Text(tool_name.as_bytes())) == Truth::Yes,
+        }
+    }
+
+    pub(super) fn prefixes(prefixes: &[&str]) -> Self {
+        Tools::Prefixes(prefixes.iter().map(|prefix| (*prefix).into()).collect())
+    }
+}
+
+/// Approves, as safe, tools whose name starts with `prefix`.
+#[must_use]
+pub fn allow_by_prefix(prefix: &str, rule_name: Option<&str>) -> Rule {
+    let name = rule_name.map_or_else(|| format!("allow-by-prefix:{prefix}"), str::to_owned);
+    let answer = Answer::new(HazardLevel::Safe);
+    Rule::new(
+        &name,
+        Calls::Both,
+        Tools::prefixes(&[prefix]),
+        Condition::none(),
+        answer,
+    )
+}
+
+/// Blocks tools in whose name the regular expression matches.
+///
+/// # Errors
+/// If `regex` is no regular expression, or too large.
+pub fn block_by_pattern(regex: &str, reason: &str, rule_name: Option<&str>) -> Result<Rule, RuleError> {
+    let pattern = pattern::regex(regex).map_err(|reason| RuleError::new("regex", reason, None))?;
+    let name = rule_name.map_or_else(|| format!("block-by-pattern:{regex}"), str::to_owned);
+    let tools = Tools::Matcher(Matcher::Test(Test::Regex(pattern)));
+    let answer = Answer::new(HazardLevel::Blocked).with_note(reason);
+    Ok(Rule::new(&name, Calls::Both, tools, Condition::none(), answer))
+}
+
+/// A rule in code: the answer for every call for which the predicate holds. Where the answer approves, it is for
+/// planned calls only: code can hold whatever it likes to be a reason, and a name never approves what was observed.
+#[must_use]
+pub fn custom_rule(
+    predicate: impl Fn(&str, &Arguments<'_>) -> bool + Send + Sync + 'static,
+    answer: Answer,
+    rule_name: &str,
+) -> Rule {
+    let worst = answer.hazard_level();
+    let calls = if worst == HazardLevel::Safe {
+        Calls::Planned
+    } else {
+        Calls::Both
+    };
+    Rule::computed(rule_name, calls, worst, move |tool_name, arguments| {
+        predicate(tool_name, arguments).then(|| answer.clone())
+    })
+}

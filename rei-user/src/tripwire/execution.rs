@@ -1,0 +1,239 @@
+//! I3: programs.
+
+use std::sync::Arc;
+
+use crate::enrich::{Chain, Origin};
+use crate::policy::{Program, Rule};
+use crate::tripwire::file::{absent, origin_word};
+use crate::tripwire::lexical::plain;
+use crate::tripwire::matcher::{Matcher, PathRule};
+use crate::tripwire::operation::{Circumstance, Execution, ExecutionAttempt};
+use crate::tripwire::{Answer, Ground, Trip, Wire};
+
+impl Matcher {
+    /// Whether the execution trips I3: by its program, and by the names in its environment.
+    pub fn execution(&mut self, execution: &Execution<'_>, circumstance: &Circumstance) -> Answer {
+        let mut answer = self.program(execution, circumstance);
+        if let Some(why) = self.undeclared_names(execution) {
+            answer.ground = None;
+            answer.trips.push(Trip {
+                wire: Wire::I3,
+                attempted: None,
+                why,
+                hint: None,
+            });
+        }
+        if self.policy.env.is_some() && !execution.is_env_whole {
+            answer.lacks = Some("env_names");
+        }
+        answer
+    }
+
+    fn program(&mut self, execution: &Execution<'_>, circumstance: &Circumstance) -> Answer {
+        if !circumstance.is_settled() {
+            let why = format!(
+                "the program is {}, and that is never allowed",
+                circumstance.confidence.name()
+            );
+            return Answer::tripped(Wire::I3, circumstance, why);
+        }
+        let Some(path) = execution.path.filter(|_| !circumstance.is_path_cut) else {
+            return Answer::tripped(
+                Wire::I3,
+                circumstance,
+                "its path is cut or not known, and that is never allowed",
+            );
+        };
+        if let Some(chain) = execution.chain {
+            if is_chain_origin(chain, execution.origin) {
+                return Answer::allowed(Ground::Chain);
+            }
+            self.note(|| "the entrypoint chain: no: the program is not from the image".to_owned());
+        }
+        let (declared, lacks) = self.declared_program(path, execution);
+        let mut answer = match declared {
+            Some(rule) => Answer::allowed(Ground::Declared { rule }),
+            None => Answer::tripped(Wire::I3, circumstance, self.undeclared(execution)),
+        };
+        answer.lacks = lacks;
+        answer
+    }
+
+    /// The rule that declares the program, and what a rule would have needed.
+    fn declared_program(
+        &mut self,
+        path: &[u8],
+        execution: &Execution<'_>,
+    ) -> (Option<String>, Option<&'static str>) {
+        // What was asked for is a name that the workload chose; of a script nothing else is known, and what it is
+        // shows when its interpreter opens it.
+        let name = execution.script.unwrap_or(path);
+        let plain = plain(name);
+        let rules = if plain.has_parents {
+            Vec::new()
+        } else {
+            self.rules_for(&plain.path)
+        };
+        let policy = Arc::clone(&self.policy);
+        let mut lacks = None;
+        for place in rules.into_iter().filter_map(program_place) {
+            let rule = &policy.programs[place];
+            match self.program_objection(&rule.what, path, execution) {
+                None => return (Some(rule.name.clone()), None),
+                Some(objection) => {
+                    if objection == ARGV_IS_CUT {
+                        lacks = Some("argv");
+                    }
+                    self.note(|| format!("{}: no: {objection}", rule.name));
+                }
+            }
+        }
+        self.note(|| format!("no other rule of {} for programs matches", policy.programs.len()));
+        (None, lacks)
+    }
+
+    fn program_objection(
+        &self,
+        program: &Program,
+        path: &[u8],
+        execution: &Execution<'_>,
+    ) -> Option<&'static str> {
+        let origin = execution.origin;
+        let is_origin = if program.origins.is_empty() {
+            matches!(origin, Origin::Image | Origin::Host)
+        } else {
+            program
+                .origins
+                .iter()
+                .any(|word| word == "any" || word == origin_word(origin))
+        };
+        if !is_origin {
+            return Some("the program comes from elsewhere than the rule allows");
+        }
+        if program.sha256.is_some() && !self.is_verified(path) {
+            return Some("rei did not find the file to have the rule's SHA-256");
+        }
+        if program.argv.is_some() {
+            if !execution.is_argv_whole {
+                return Some(ARGV_IS_CUT);
+            }
+            if !program.takes(execution.argv.get(1..).unwrap_or_default()) {
+                return Some("other arguments than the rule allows");
+            }
+        }
+        None
+    }
+
+    fn undeclared(&mut self, execution: &Execution<'_>) -> String {
+        let symlink = execution
+            .asked
+            .filter(|asked| execution.script.is_none() && Some(*asked) != execution.path)
+            .and_then(|asked| self.rules_for(asked).into_iter().find_map(program_place))
+            .map(|place| self.policy.programs[place].name.clone());
+        if let Some(rule) = symlink {
+            return format!("{rule} names a symlink: declare the program that it leads to");
+        }
+        if execution.chain.is_some() {
+            return format!(
+                "the entrypoint is not from the image (origin {})",
+                origin_word(execution.origin)
+            );
+        }
+        let what = if execution.script.is_some() {
+            "script"
+        } else {
+            "program"
+        };
+        match execution.origin {
+            Origin::Image => format!("a {what} outside the entrypoint chain that is not declared"),
+            origin => format!(
+                "a {what} that is not declared; what runs is not from the image (origin {})",
+                origin_word(origin)
+            ),
+        }
+    }
+
+    /// Names that are not declared, where any are.
+    fn undeclared_names(&self, execution: &Execution<'_>) -> Option<String> {
+        let env = self.policy.env.as_ref()?;
+        let is_declared = |name: &[u8]| env.iter().any(|rule: &Rule<_>| rule.what.matches(name));
+        let mut names: Vec<String> = execution
+            .env_names
+            .iter()
+            .filter(|name| !is_declared(name))
+            .map(|name| crate::quote::shorten(name, 40))
+            .collect();
+        names.sort_unstable();
+        names.dedup();
+        (!names.is_empty()).then(|| format!("environment names that are not declared: {}", names.join(", ")))
+    }
+
+    /// Whether an execution that did not happen trips I3.
+    pub fn execution_attempt(
+        &mut self,
+        attempt: &ExecutionAttempt<'_>,
+        circumstance: &Circumstance,
+    ) -> Answer {
+        if attempt.is_check {
+            return Answer::allowed(Ground::Harmless(
+                "the caller only asked whether it might execute it",
+            ));
+        }
+        if circumstance.reached_nothing {
+            return Answer::allowed(Ground::Harmless(
+                "the kernel itself could not read what was asked",
+            ));
+        }
+        if !circumstance.is_settled() {
+            let why = format!(
+                "the program is {}, and that is never allowed",
+                circumstance.confidence.name()
+            );
+            return Answer::tripped(Wire::I3, circumstance, why);
+        }
+        let Some(path) = attempt.path.filter(|_| !circumstance.is_path_cut) else {
+            return Answer::tripped(
+                Wire::I3,
+                circumstance,
+                "its path is cut or not known, and that is never allowed",
+            );
+        };
+        let plain = plain(path);
+        if attempt.is_lexical && circumstance.is_absence() && self.is_on_root(&plain.path) {
+            return Answer::allowed(absent());
+        }
+        let rules = if plain.has_parents {
+            Vec::new()
+        } else {
+            self.rules_for(&plain.path)
+        };
+        match rules.into_iter().find_map(program_place) {
+            Some(place) => Answer::allowed(Ground::Declared {
+                rule: self.policy.programs[place].name.clone(),
+            }),
+            None => Answer::tripped(
+                Wire::I3,
+                circumstance,
+                "a program that is not declared, and was not executed: trying is evidence",
+            ),
+        }
+    }
+}
+
+const ARGV_IS_CUT: &str = "its arguments are not all known, and the rule asks for them";
+
+fn program_place(rule: PathRule) -> Option<usize> {
+    match rule {
+        PathRule::Program(place) => Some(place),
+        _ => None,
+    }
+}
+
+/// The chain is the image's, the host's for a plain command, and docker-init's.
+fn is_chain_origin(chain: Chain, origin: &Origin) -> bool {
+    match origin {
+        Origin::Image | Origin::Host => true,
+        Origin::Engine => chain == Chain::Entrypoint,
+        _ => false,
+    }
+}
