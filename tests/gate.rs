@@ -126,7 +126,7 @@ fn policies_that_are_wrong_are_refused_with_their_line() {
         ),
         (
             "on = 't'\nargs.a = { regex = '(' }\n",
-            ["line 5, column 22: args.a.regex: ", "unclosed group"],
+            ["line 5, column 20: args.a.regex: ", "unclosed group"],
         ),
         (
             "on = 't'\nargs.a = { equal = 'x' }\n",

@@ -75,7 +75,7 @@ const ATTACH_HELP: &str = "\
 A target is a container's name or id, a process id, or the directory of a cgroup v2.
 What happened before rei came is not in the record: it is always incomplete.
 
-Exit codes: 1 if there are findings (see --fail-on); 3 (incomplete); 0 with --allow-incomplete; 2 if rei could not do its work.";
+Exit codes: 3 (incomplete); 1 if there are findings (see --fail-on); 0 with --allow-incomplete; 2 if rei could not do its work.";
 
 const GATE_HELP: &str = "\
 Exit codes: 0 approved; 1 not approved; 2 if rei could not do its work.
@@ -128,15 +128,15 @@ pub struct RecordingArgs {
     /// Size of the kernel's event buffer: a power of two, a multiple of the page size
     #[arg(long, value_name = "N", default_value_t = RING_BYTES_DEFAULT, value_parser = parse_ring_bytes)]
     pub ring_bytes: u32,
-    /// The policy and what extends it.
-    #[command(flatten)]
-    pub policy: PolicyArgs,
     /// Do not let an incomplete record change the exit code
     #[arg(long)]
     pub allow_incomplete: bool,
     /// Test aid: leave the event buffer unread for this many milliseconds
     #[arg(long, value_name = "MS", hide = true)]
     pub stall_reader: Option<u64>,
+    /// The policy and what extends it.
+    #[command(flatten)]
+    pub policy: PolicyArgs,
 }
 
 /// `rei gate`

@@ -114,7 +114,7 @@ fn lines_come_in_order_and_say_what_happened() {
     let end = &lines[lines.len() - 1];
     assert_eq!(
         (&end["completeness"], &end["exit_code"], &end["lost"]),
-        (&json!("incomplete"), &json!(103), &json!(4))
+        (&json!("incomplete"), &json!(101), &json!(4))
     );
     assert_eq!(end["counts"]["open"], 4);
     let kinds: Vec<&str> = end["reasons"]

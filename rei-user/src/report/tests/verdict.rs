@@ -187,3 +187,88 @@ fn outside_reasons_and_gaps_are_told_once() {
     );
     assert_eq!(summary.exit_code(), 103);
 }
+
+/// A run under this policy with one write outside everything declared, and what it comes to.
+fn judged(text: &str, gaps: Vec<RouteGap>) -> (Summary, Value) {
+    let mut run = Run::new();
+    run.report.policy = policy(text);
+    run.judge = Judge::new(policy(text), Bindings::default()).unwrap();
+    let (body, path) = opened(b"/tmp/x", FMODE_WRITE);
+    run.event(&body, &[(PartTag::Path, &path)]);
+    run.event(&body, &[(PartTag::Path, &path)]);
+    let (summary, lines) = run.end(End { gaps, ..ended() });
+    let end = lines.last().unwrap().clone();
+    (summary, end)
+}
+
+#[test]
+fn findings_decide_the_exit_code_before_completeness_does() {
+    let gap_list = || vec![gap(Route::PathChange, "unlink")];
+    // policy, complete, judgement, exit code
+    let table = [
+        ("", true, "tripped", 101),
+        ("", false, "tripped", 101),
+        ("fail_on = \"caution\"", true, "tripped", 101),
+        ("fail_on = \"blocked\"", true, "tripped", 0),
+        ("fail_on = \"blocked\"", false, "tripped", 103),
+        ("mode = \"unsafe\"", true, "clean", 0),
+        ("mode = \"unsafe\"", false, "clean", 103),
+        ("outputs = [\"/tmp/**\"]", true, "clean", 0),
+    ];
+    for (text, is_complete, judgement, code) in table {
+        let (summary, end) = judged(text, if is_complete { Vec::new() } else { gap_list() });
+        assert_eq!(
+            (end["judgement"].as_str(), summary.exit_code()),
+            (Some(judgement), code),
+            "{text} {is_complete}"
+        );
+        let words = summary.to_string();
+        let is_clean = words.contains("judgement   clean (");
+        assert_eq!(is_clean, judgement == "clean" && is_complete, "{words}");
+        let is_open = words.contains("no finding, incomplete");
+        assert_eq!(is_open, judgement == "clean" && !is_complete, "{words}");
+    }
+}
+
+#[test]
+fn the_same_finding_is_counted_and_not_repeated() {
+    let (summary, end) = judged("", Vec::new());
+    let findings = end["findings"].as_array().unwrap();
+    assert_eq!(findings.len(), 1, "{findings:?}");
+    let finding = &findings[0];
+    assert_eq!(
+        (&finding["tripwire"], &finding["count"]),
+        (&json!("I1"), &json!(2))
+    );
+    assert_eq!(
+        (&finding["object"], &finding["severity"]),
+        (&json!("/tmp/x"), &json!("tripped"))
+    );
+    assert_eq!(
+        (&finding["confidence"], &finding["access"]),
+        (&json!("kernel_object"), &json!(["write"]))
+    );
+    assert_eq!(finding["process"]["pid"], 100);
+    assert!(summary.to_string().contains("I1 write /tmp/x"), "{summary}");
+}
+
+#[test]
+fn pythons_caches_are_one_finding_with_a_hint() {
+    let mut run = Run::new();
+    for name in ["a", "b", "c"] {
+        let path = format!("/app/{name}/__pycache__/{name}.pyc");
+        let (body, path) = opened(path.as_bytes(), FMODE_WRITE);
+        run.event(&body, &[(PartTag::Path, &path)]);
+    }
+    let (summary, lines) = run.end(ended());
+    let findings = lines.last().unwrap()["findings"].as_array().unwrap().clone();
+    assert_eq!((findings.len(), &findings[0]["count"]), (1, &json!(3)));
+    assert!(
+        findings[0]["hint"]
+            .as_str()
+            .unwrap()
+            .contains("PYTHONDONTWRITEBYTECODE=1")
+    );
+    assert_eq!(findings[0]["first_object"], "/app/a/__pycache__/a.pyc");
+    assert!(summary.to_string().contains("**/__pycache__/*"), "{summary}");
+}
