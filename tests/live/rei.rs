@@ -35,7 +35,8 @@ pub(crate) struct Done {
     folder: TempDir,
 }
 
-/// `rei run --json -o FILE OPTIONS... -- COMMAND...`, not started yet.
+/// `rei run --policy observe --json -o FILE OPTIONS... -- COMMAND...`, not started yet. These tests are about what is
+/// recorded: under this policy tripwires are not judged, and exit codes tell of completeness alone.
 pub(crate) struct Rei {
     command: Command,
     folder: TempDir,
@@ -46,7 +47,7 @@ impl Rei {
     pub(crate) fn run(options: &[&str], command: &[String]) -> Result<Self> {
         let folder = tempfile::tempdir().context("cannot make a directory for records")?;
         let mut rei = Command::new(env!("CARGO_BIN_EXE_rei"));
-        rei.args(["run", "--json", "-o"])
+        rei.args(["run", "--policy", "observe", "--json", "-o"])
             .arg(folder.path().join("records.jsonl"))
             .args(options);
         rei.arg("--").args(command).stdin(Stdio::null());
