@@ -3,7 +3,7 @@
 use std::ffi::OsStr;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::{Duration, Instant};
 use std::{env, fs, thread};
@@ -91,6 +91,14 @@ pub(crate) fn run(command: &mut Command, deadline: Instant) -> Result<()> {
     settle(child, &shown, deadline)
 }
 
+/// Like [`run`], for a command that may fail: gives how it ended.
+pub(crate) fn run_to_its_end(command: &mut Command, deadline: Instant) -> Result<ExitStatus> {
+    let shown = display(command);
+    eprintln!("+ {shown}");
+    let child = command.spawn().with_context(|| format!("cannot run `{shown}`"))?;
+    end_of(child, &shown, deadline)
+}
+
 /// Like [`run`]; every line that it prints, on stdout or stderr, goes to `take` in the order in which it came.
 pub(crate) fn run_lines(command: &mut Command, deadline: Instant, mut take: impl FnMut(&str)) -> Result<()> {
     let shown = display(command);
@@ -122,7 +130,15 @@ pub(crate) fn run_lines(command: &mut Command, deadline: Instant, mut take: impl
 }
 
 /// Waits for the child; at the deadline it is stopped with all its descendants.
-fn settle(mut child: Child, shown: &str, deadline: Instant) -> Result<()> {
+fn settle(child: Child, shown: &str, deadline: Instant) -> Result<()> {
+    let status = end_of(child, shown, deadline)?;
+    if !status.success() {
+        bail!("`{shown}` failed ({status})");
+    }
+    Ok(())
+}
+
+fn end_of(mut child: Child, shown: &str, deadline: Instant) -> Result<ExitStatus> {
     let id = child.id();
     let (done, over) = mpsc::channel::<()>();
     let watchdog = thread::spawn(move || {
@@ -138,11 +154,7 @@ fn settle(mut child: Child, shown: &str, deadline: Instant) -> Result<()> {
     if watchdog.join().unwrap_or(false) {
         bail!("`{shown}` was stopped: its time was over");
     }
-    let status = status?;
-    if !status.success() {
-        bail!("`{shown}` failed ({status})");
-    }
-    Ok(())
+    status
 }
 
 /// Asks a process and all its descendants to end, and ends those that have not after a while.

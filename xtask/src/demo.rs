@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
-use crate::command::{cargo, program, run as run_command, target, work_dir};
+use crate::command::{cargo, program, run as run_command, run_to_its_end, target, work_dir};
 use crate::image;
 use crate::plan::Purpose;
 use crate::setup;
@@ -53,6 +53,9 @@ const ACTS: [Act; 7] = [
         seen: |e| e["kind"] == "exit" && e["phase"] == "workload",
     },
 ];
+
+/// Exit code of `rei run` when it has findings.
+const FINDINGS: i32 = 101;
 
 /// Prepares, builds, observes, and checks the record.
 pub(crate) fn run() -> Result<ExitCode> {
@@ -112,8 +115,11 @@ fn observe(deadline: Instant) -> Result<PathBuf> {
         "/bin/step",
     ]);
     eprintln!();
-    // The container's last act ends well, and so must rei; whether the record is complete is shown below.
-    run_command(&mut rei, deadline)?;
+    // The container's last act ends well; rei has findings, because the step did what nobody declared.
+    let status = run_to_its_end(&mut rei, deadline)?;
+    if status.code() != Some(FINDINGS) {
+        bail!("rei was to end with exit code {FINDINGS} (findings), but ended with {status}");
+    }
     Ok(record)
 }
 
@@ -143,8 +149,11 @@ fn show(record: &Path, out: &mut impl Write) -> Result<bool> {
     match end {
         Some(end) => writeln!(
             out,
-            "The record is {}; events lost: {}.",
-            end["completeness"], end["lost"]
+            "The record is {}; events lost: {}; the run is judged {}, with {} findings.",
+            end["completeness"],
+            end["lost"],
+            end["judgement"],
+            end["findings"].as_array().map_or(0, Vec::len)
         )?,
         None => missing.push("the record's end"),
     }
