@@ -275,7 +275,7 @@ fn attach(container: &str, records: &Path, folder: &Path) -> Result<Leashed> {
     let said = folder.join("attach-stdout");
     let errors = folder.join("attach-stderr");
     let child = Command::new(env!("CARGO_BIN_EXE_rei"))
-        .args(["attach", container, "--json", "-o"])
+        .args(["attach", container, "--policy", "observe", "--json", "-o"])
         .arg(records)
         .stdin(Stdio::null())
         .stdout(File::create(&said)?)
