@@ -201,7 +201,7 @@ pub enum PolicyCommand {
     Check(PolicyCheckArgs),
     /// Say what a policy answers to one operation, which rule does, and what was tried
     #[command(after_help = EXPLAIN_HELP)]
-    Explain(PolicyExplainArgs),
+    Explain(Box<PolicyExplainArgs>),
 }
 
 const EXPLAIN_HELP: &str = "\

@@ -4,8 +4,9 @@
 //! event goes one way, and each room hands it on as a type that only that room can make:
 //!
 //! [`attach`] loads the kernel side → [`ring`] copies records out → [`decode`] makes events of bytes → [`enrich`]
-//! adds path, origin, program and ancestry → [`report`] writes JSON lines and the summary. [`recorder`] is the thread
-//! that walks an event from `decode` to `report`, once [`identity`] has settled whose container it belongs to.
+//! adds path, origin and program → [`judge`] asks [`tripwire`] and [`gate`] what the [`policy`] says → [`report`]
+//! writes JSON lines and the summary. [`recorder`] is the thread that walks an event from `decode` to `report`, once
+//! [`identity`] has settled whose container it belongs to.
 //!
 //! Beside the corridor, used by it and never using it: [`btf`] (offsets of the running kernel), [`engine`] (what a
 //! container engine knows), [`cgroup`] (the cgroup v2 tree), [`coverage`] (which routes no live sensor sees),

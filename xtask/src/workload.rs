@@ -63,7 +63,7 @@ impl Workload {
             Some((rei, record)) => {
                 let mut command = program(rei);
                 command
-                    .args(["run", "--json", "-o"])
+                    .args(["run", "--policy", "observe", "--json", "-o"])
                     .arg(record)
                     .arg("--")
                     .arg("docker");

@@ -93,6 +93,14 @@ const OPENED: &[Opened] = &[
     Opened(NOTHING, "/proc/filesystems", R, "proc", Ambient("self")),
     Opened(
         NOTHING,
+        "/proc/sys/kernel/ngroups_max",
+        R,
+        "proc",
+        Ambient("self"),
+    ),
+    Opened(NOTHING, "/proc/sys/kernel/hostname", R, "proc", Trips),
+    Opened(
+        NOTHING,
         "/proc/sys/vm/overcommit_memory",
         R,
         "proc",
