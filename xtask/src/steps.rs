@@ -43,13 +43,13 @@ impl Step {
     /// Minutes after which the step is stopped and counts as failed: for a machine with two cores and empty caches.
     pub(crate) fn budget_minutes(self) -> u64 {
         match self {
-            Self::Setup => 9,
+            Self::Setup => 8,
             Self::Fmt => 1,
             Self::Clippy | Self::ClippyEbpf => 4,
-            Self::Doc => 3,
+            Self::Doc => 2,
             Self::Build => 8,
             Self::Test => 2,
-            Self::Live => 13,
+            Self::Live => 15,
         }
     }
 

@@ -292,6 +292,11 @@ fn a_running_tree_is_followed_and_forgotten_whole() {
         gone.wait().expect("it has ended");
     }
     let mut asleep = Command::new("/bin/sleep").arg("60").spawn().expect("a process");
+    // Its start is over once it sleeps (system call 230, clock_nanosleep): it makes no call any more.
+    let call = format!("/proc/{}/syscall", asleep.id());
+    while !fs::read_to_string(&call).expect("it runs").starts_with("230 ") {
+        std::thread::sleep(Duration::from_millis(1));
+    }
     sensors
         .follow_present(cgroup.id, asleep.id(), 0)
         .expect("followed");

@@ -109,11 +109,11 @@ mod tests {
         let table: [(&[u8], &[u8], &[u8]); 9] = [
             (b"/", b"/etc/x", b"/etc/x"),
             (b"/", b"etc/x", b"/etc/x"),
-            (b"/work", b"x", b"/work/x"),
-            (b"/work", b"../x", b"/work/../x"),
+            (b"/job", b"x", b"/job/x"),
+            (b"/job", b"../x", b"/job/../x"),
             (b"/jail", b"/etc/x", b"/jail/etc/x"),
             (b"/jail", b"//etc//x/", b"/jail/etc//x/"),
-            (b"/work", b"", b"/work"),
+            (b"/job", b"", b"/job"),
             (b"/", b"", b"/"),
             (b"/", b"///", b"/"),
         ];

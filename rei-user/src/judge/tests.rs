@@ -27,7 +27,7 @@ impl Scene {
         let policy = Policy::parse(policy, Source::Shipped).unwrap().policy;
         let facts = ContainerFacts {
             id: "0123456789abcdef".repeat(4),
-            workdir: Some("/work".to_owned()),
+            workdir: Some("/job".to_owned()),
             ..ContainerFacts::default()
         };
         let mut enricher = Enricher::new(Target::Container);
@@ -188,7 +188,7 @@ fn unsafe_mode_records_and_does_not_judge() {
 #[test]
 fn the_entrypoint_and_the_working_directory_have_values() {
     let mut scene = Scene::new("inputs = [\"${entrypoint}\"]\noutputs = [\"${workdir}/**\"]");
-    assert_eq!(severity_of(&scene.write(b"/work/x")), None);
+    assert_eq!(severity_of(&scene.write(b"/job/x")), None);
     assert_eq!(severity_of(&scene.write(b"/bin/app")), Some(Severity::Tripped));
     scene.exec(b"/bin/app", evidence::ENTRYPOINT, 0);
     let upper = scene.open(
@@ -199,7 +199,7 @@ fn the_entrypoint_and_the_working_directory_have_values() {
         0o100_755,
     );
     assert_eq!(severity_of(&upper), None);
-    assert_eq!(severity_of(&scene.write(b"/work/x")), None);
+    assert_eq!(severity_of(&scene.write(b"/job/x")), None);
 }
 
 #[test]

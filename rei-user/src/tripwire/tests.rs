@@ -47,7 +47,7 @@ fn policy(text: &str) -> Arc<Policy> {
 fn matcher(text: &str) -> Matcher {
     let bindings = Bindings {
         entrypoint: Some(b"/app/run.sh".to_vec()),
-        workdir: Some(b"/work".to_vec()),
+        workdir: Some(b"/job".to_vec()),
         mounts: Some(
             ["/data", "/usr/share/zoneinfo", "/etc/hosts", "/etc/localtime"]
                 .map(|mount| mount.as_bytes().to_vec())

@@ -69,11 +69,11 @@ fn failed_opens_are_as_sure_as_their_text() {
     use Confidence::{ArgumentText, Contested, Unresolved};
     // Text at entry, text at exit, base: "-" is unreadable. Then evidence, confidence, path.
     let table = [
-        (["x", "x", "work\0"], 0, ArgumentText, "/work/x"),
+        (["x", "x", "job\0"], 0, ArgumentText, "/job/x"),
         (["-", "/x", ""], 0, ArgumentText, "/x"),
-        (["a", "b", "work\0"], 0, Unresolved, "/work/b"),
-        (["a", "-", "work\0"], 0, Unresolved, "/work/a"),
-        (["-", "-", "work\0"], 0, Unresolved, "-"),
+        (["a", "b", "job\0"], 0, Unresolved, "/job/b"),
+        (["a", "-", "job\0"], 0, Unresolved, "/job/a"),
+        (["-", "-", "job\0"], 0, Unresolved, "-"),
         (["x", "x", "-"], 0, Unresolved, "-"),
         (["x", "x", "w\0"], evidence::BASE_CHANGED, Unresolved, "/w/x"),
         (["x", "x", "w\0"], evidence::CONTESTED, Contested, "/w/x"),

@@ -123,7 +123,7 @@ fn argument_addresses_are_read_from_both_ends() {
     let unix = |name: &[u8]| [&1_u16.to_ne_bytes()[..], name].concat();
     let table = [
         ("/run/x.sock\0junk", None, "/run/x.sock", Confidence::ArgumentText),
-        ("x.sock", Some("work\0"), "/work/x.sock", Confidence::ArgumentText),
+        ("x.sock", Some("job\0"), "/job/x.sock", Confidence::ArgumentText),
         ("x.sock", None, "x.sock", Confidence::Unresolved),
         ("@x", None, "./@x", Confidence::Unresolved),
         ("\0abs", None, "@abs", Confidence::ArgumentText),

@@ -131,7 +131,7 @@ fn exec(
         (PartTag::Filename, filename),
         (PartTag::Interp, interp),
         (PartTag::Argv, argv),
-        (PartTag::Base, b"work\0"),
+        (PartTag::Base, b"job\0"),
     ];
     enricher.take(record::event(&header, &Body::Exec(body), &parts))
 }

@@ -37,7 +37,7 @@ fn scripts_name_script_interpreter_and_program() {
     let Act::Exec(executed) = enriched.act() else {
         panic!()
     };
-    assert_eq!(executed.script.as_deref(), Some(&b"/work/./run.sh"[..]));
+    assert_eq!(executed.script.as_deref(), Some(&b"/job/./run.sh"[..]));
     assert_eq!(executed.interpreter.as_deref(), Some(&b"/bin/sh"[..]));
     assert_eq!(executed.file.as_ref().unwrap().path(), Some(&b"/bin/busybox"[..]));
     assert_eq!(enriched.argv(), [&b"/bin/sh"[..], b"./run.sh"]);

@@ -65,7 +65,7 @@ fn calls(run: &mut Run) {
     let texts: [(PartTag, &[u8]); 3] = [
         (PartTag::TextEntry, b"a"),
         (PartTag::TextExit, b"b"),
-        (PartTag::Base, b"work\0"),
+        (PartTag::Base, b"job\0"),
     ];
     run.event(&failed(-13), &texts);
     run.event(&Body::Connect(tcp(-111)), &[]);

@@ -93,7 +93,7 @@ fn lines_come_in_order_and_say_what_happened() {
     let failed = &lines[5];
     assert_eq!(
         (&failed["path"], &failed["requested_entry"]),
-        (&json!("/work/b"), &json!("a"))
+        (&json!("/job/b"), &json!("a"))
     );
     assert_eq!(
         (&failed["outcome"], &failed["confidence"]),

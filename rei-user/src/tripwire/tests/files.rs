@@ -162,7 +162,7 @@ const OPENED: &[Opened] = &[
     Opened(OUT, "/outer", NEW, "upper", Trips),
     Opened(
         "inputs = [\"${workdir}/*\"]",
-        "/work/x",
+        "/job/x",
         R,
         "bind",
         Rule("inputs \"${workdir}/*\""),
