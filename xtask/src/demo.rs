@@ -100,7 +100,7 @@ fn observe(deadline: Instant) -> Result<PathBuf> {
     }
     let mount = format!("{}:/data:ro", data.display());
     let mut rei = program(release_binary());
-    rei.args(["run", "--policy", "observe", "--allow-incomplete", "--json", "-o"])
+    rei.args(["run", "--allow-incomplete", "--json", "-o"])
         .arg(&record);
     rei.args([
         "--",
