@@ -253,28 +253,22 @@ impl<B: 'static> Record<B> {
     /// Adds a NUL-ended kernel string as a part (without its NUL), or notes `missing`.
     #[inline(always)]
     pub(crate) fn kernel_text(&mut self, tag: PartTag, address: u64, missing: u32) {
-        let start = self.scratch.open_part();
-        let pos = self.scratch.pos();
-        let to = self.scratch.at(pos).cast::<c_void>();
-        match kernel::read_string(address, to, TEXT_BYTES_MAX as u32) {
-            Some(len) => {
-                self.scratch.set_pos(pos + u64::from(len) - 1);
-                self.scratch.close_part(start, tag);
-            }
-            None => {
-                self.scratch.set_pos(start);
-                self.scratch.miss(missing);
-            }
-        }
+        self.text(tag, missing, |to, len| kernel::read_string(address, to, len));
     }
 
     /// Adds a NUL-ended user string as a part (without its NUL), or notes `missing`.
     #[inline(always)]
     pub(crate) fn user_text(&mut self, tag: PartTag, address: u64, missing: u32) {
+        self.text(tag, missing, |to, len| kernel::read_user_string(address, to, len));
+    }
+
+    /// Adds what `read` puts at the place that it is given, which has the room that it is told.
+    #[inline(always)]
+    fn text(&mut self, tag: PartTag, missing: u32, read: impl FnOnce(*mut c_void, u32) -> Option<u32>) {
         let start = self.scratch.open_part();
         let pos = self.scratch.pos();
         let to = self.scratch.at(pos).cast::<c_void>();
-        match kernel::read_user_string(address, to, TEXT_ROOM as u32) {
+        match read(to, TEXT_ROOM as u32) {
             Some(len) => {
                 if len as usize == TEXT_ROOM {
                     self.scratch.miss(header::missing::TEXT_CUT);
