@@ -150,6 +150,29 @@ fn a_full_disk_does_not_harm_the_container() -> Result<()> {
     host.check_nothing_left()
 }
 
+#[test]
+#[ignore = "root"]
+fn a_kernel_without_type_information_is_named() -> Result<()> {
+    let host = Host::take()?;
+    // Hidden from this rei alone, in a mount namespace of its own.
+    let script = "mount -t tmpfs none /sys/kernel/btf && exec \"$0\" run -- echo started";
+    let done = Command::new("unshare")
+        .args(["--mount", "sh", "-c", script, env!("CARGO_BIN_EXE_rei")])
+        .output()
+        .context("cannot run unshare")?;
+    let errors = String::from_utf8_lossy(&done.stderr).into_owned();
+    ensure!(done.status.code() == Some(125), "{done:?}");
+    ensure!(
+        errors.contains("/sys/kernel/btf/vmlinux") && errors.contains("CONFIG_DEBUG_INFO_BTF"),
+        "{errors}"
+    );
+    ensure!(
+        done.stdout.is_empty(),
+        "the command ran although nothing can be recorded: {done:?}"
+    );
+    host.check_nothing_left()
+}
+
 fn bare(arguments: &[&str]) -> Result<std::process::Output> {
     Command::new(env!("CARGO_BIN_EXE_rei"))
         .args(arguments)
