@@ -55,13 +55,13 @@ class Verifier:
 
     # findings
 
-    def say(self, where, code, seg=None, seq=None, byte=None):
+    def say(self, where, code, seg=None, seq=None, byte=None, count=1):
         """One entry for each code and segment: the first place, and how often."""
         known = self.found[where]
         if (code, seg) in known:
-            known[code, seg]["count"] += 1
+            known[code, seg]["count"] += count
         elif len(known) < FINDINGS_MAX:
-            known[code, seg] = {"code": code, "seg": seg, "seq": seq, "byte": byte, "count": 1}
+            known[code, seg] = {"code": code, "seg": seg, "seq": seq, "byte": byte, "count": count}
 
     def violate(self, code, *place):
         self.say("violations", code, *place)
@@ -162,6 +162,8 @@ class Verifier:
             self.violate("LINE_AFTER_CLOSE", n, self.frontier.size, segment.tail[0])
         if n == self.top and not segment.closed:
             self.incomplete = True
+        elif segment.unsealed:
+            self.say("warnings", "RECOVERED", n, self.frontier.size - segment.unsealed, None, segment.unsealed)
         if not segment.epoch:
             torn = n == self.top and segment.lines < 2
             self.say("warnings" if torn else "violations", "TORN_OPENING" if torn else "UNSEALED", n)
@@ -412,7 +414,9 @@ class Verifier:
                 raise Refused("CP_PARSE")
             codes, size, root = self.judge_note(note)
         except Refused:
-            torn = last and note is not None
+            origin = (self.origin or "").encode() + b"\n"
+            torn = last and note is not None and (b"\n\n" not in note or not note.endswith(b"\n"))
+            torn = torn and (note.startswith(origin) or origin.startswith(note))
             self.say("warnings" if torn else "violations", "CP_TORN" if torn else "CP_PARSE")
             return
         for code in codes:
