@@ -23,6 +23,7 @@ pub mod coverage;
 pub mod decode;
 pub mod engine;
 pub mod enrich;
+pub mod format;
 pub mod gate;
 pub mod identity;
 pub mod judge;
