@@ -225,7 +225,7 @@ class Writer:
             signers.insert(0, (self.origin, self.host.seed))
         made, path = note(body, signers), os.path.join(self.directory, "checkpoints")
         with open(path, "ab") as file:
-            file.write((b"%%\n" if file.tell() else b"") + made)
+            file.write(made + b"%%\n")
         return made
 
     def close(self):

@@ -4,8 +4,6 @@ Takes bytes that may be anything. Raises `Refused` with a violation's code where
 `Unusable` where a file is not one to read.
 """
 
-import base64
-import binascii
 import hashlib
 import hmac
 import json
@@ -14,6 +12,8 @@ import re
 import stat
 import zlib
 
+from kinds import Refused, decimal, unpack
+
 LINE_MAX = 65535  # bytes of a line without its LF
 DEPTH_MAX = 16    # the line's own object is depth 1
 INT_MAX = 2**53 - 1
@@ -21,10 +21,6 @@ INT_MAX = 2**53 - 1
 
 class Unusable(Exception):
     """The verifier cannot do its work: what is wrong, and with which file."""
-
-
-class Refused(Exception):
-    """A line, token or note is not what the format says; the argument is the violation's code."""
 
 
 def sha256(raw):
@@ -105,92 +101,6 @@ def strict_json(raw):
     return found
 
 
-def integer(value):
-    return type(value) is int and value >= 0
-
-
-def text(value):
-    return type(value) is str
-
-
-def flags(value):
-    return type(value) is int and 0 <= value <= 3
-
-
-def decimal(value):
-    return text(value) and re.fullmatch("0|[1-9][0-9]{0,19}", value) is not None and int(value) < 2**64
-
-
-def hexa(size):
-    form = re.compile("[0-9a-f]{%d}" % (2 * size))
-    return lambda value: text(value) and form.fullmatch(value) is not None
-
-
-def just(one):
-    return lambda value: type(value) is type(one) and value == one
-
-
-def fits(value, shape):
-    """Refuses a value that has not this shape. A dict is an object with its fields in order (`?` may be
-    absent), a list an array, a tuple a choice, anything else a test of the value."""
-    if isinstance(shape, tuple):
-        codes = set()
-        for choice in shape:
-            try:
-                return fits(value, choice)
-            except Refused as refused:
-                codes.add(refused.args[0])
-        raise Refused("NONCANON" if "NONCANON" in codes else "PARSE")
-    if isinstance(shape, list):
-        if type(value) is not list:
-            raise Refused("PARSE")
-        for element in value:
-            fits(element, shape[0])
-    elif not isinstance(shape, dict):
-        if not shape(value):
-            raise Refused("PARSE")
-    else:
-        fits_object(value, shape)
-    return None
-
-
-def fits_object(value, shape):
-    if type(value) is not dict:
-        raise Refused("PARSE")
-    order = []
-    for name, inner in shape.items():
-        field = name.rstrip("?")
-        if field in value:
-            order.append(field)
-            fits(value[field], inner)
-        elif field == name:
-            raise Refused("PARSE")
-    if order != list(value):
-        raise Refused("NONCANON" if len(order) == len(value) else "PARSE")
-
-
-TOKEN = {"log": hexa(16), "seg": lambda g: integer(g) or just(-1)(g), "e": integer,
-         "seq": lambda s: integer(s) or just(-1)(s), "h": hexa(32), "f": flags}
-SEAL = {"e": integer, "n": integer, "f": flags, "r": hexa(32), "lost": decimal, "tag": hexa(32)}
-LAST = {"last_seq": lambda s: integer(s) or s is None, "last_e": lambda e: integer(e) or e is None}
-PREV = ({"seg": just(None), "state": just("none")},
-        {"seg": integer, "state": just("closed"), **LAST},
-        {"seg": integer, "state": just("crash"), **LAST, "tail": (integer, decimal), "tail_sha256?": hexa(32),
-         "head?": ({"b": text, "tag": text}, just(None))})
-BIRTH = {"series": hexa(16), "i": integer, "vk0": hexa(32), "hk": hexa(32), "hs": hexa(64)}
-HEAD = {"log": hexa(16), "origin": text, "vk": hexa(32), "nvk": hexa(32), "ks": hexa(64), "prev": PREV,
-        "birth?": BIRTH, "fmt?": just("rei-log/1"),
-        "host?": {"machine_id?": text, "boot_id?": text, "hostname?": text, "kernel?": text},
-        "writer?": {"version": text, "pid": integer, "nonce": text},
-        "policy?": {"rules_sha256?": text, "config_sha256?": text, "bpf_sha256?": text, "mode?": text},
-        "params?": {"batch": integer, "delay_ms": integer, "idle_s": integer,
-                    "roll_bytes": (integer, decimal), "roll_s": integer},
-        "clock?": {"wall": decimal, "boot": decimal}}
-LINE = {"v": integer, "seg": integer, "seq": integer, "k": text, "t": decimal, "b": decimal, "p": hexa(32),
-        "d": lambda body: type(body) is dict}
-KINDS = {"head": HEAD, "seal": SEAL}
-
-
 def lines(file):
     """Yields (byte, raw line or None if it is too long, leaf hash); last (byte, length, hash) of the tail."""
     byte = 0
@@ -217,49 +127,39 @@ def key_id(name, key):
     return sha256(name.encode() + b"\n\x01" + key)[:4]
 
 
-def base64_bytes(value):
-    try:
-        raw = base64.b64decode(value, validate=True)
-    except (binascii.Error, ValueError) as error:
-        raise Refused("CP_PARSE") from error
-    if base64.b64encode(raw).decode() != value:
-        raise Refused("CP_PARSE")
-    return raw
-
-
 def parse_note(raw):
     """(body, origin, size, root, [(name, key id, signature)]) of a checkpoint."""
     try:
         body, _, rest = raw.decode("utf-8").partition("\n\n")
-    except UnicodeDecodeError as error:
+        origin, size, root = body.split("\n")
+        decimal(size)
+        root, signatures = unpack(root), []
+        for line in rest.removesuffix("\n").split("\n"):
+            dash, name, value = line.split(" ")
+            value = unpack(value)
+            if dash != "\u2014" or not name or "+" in name:
+                raise Refused("CP_PARSE")
+            signatures.append((name, value[:4], value[4:]))
+    except (ValueError, Refused) as error:
         raise Refused("CP_PARSE") from error
-    fields, signatures = body.split("\n"), []
-    if len(fields) != 3 or not fields[0] or not decimal(fields[1]) or not rest.endswith("\n"):
+    if not origin or len(root) != 32 or not rest.endswith("\n"):
         raise Refused("CP_PARSE")
-    for line in rest[:-1].split("\n"):
-        parts = line.split(" ")
-        if len(parts) != 3 or parts[0] != "\u2014" or not parts[1] or "+" in parts[1]:
-            raise Refused("CP_PARSE")
-        value = base64_bytes(parts[2])
-        signatures.append((parts[1], value[:4], value[4:]))
-    root = base64_bytes(fields[2])
-    if len(root) != 32:
-        raise Refused("CP_PARSE")
-    return (body + "\n").encode(), fields[0], int(fields[1]), root, signatures
+    return (body + "\n").encode(), origin, int(size), root, signatures
 
 
 def notes(file, end):
-    """Yields the notes of a `checkpoints` file up to byte `end`: raw bytes, or None for one too long."""
+    """Yields the notes of a `checkpoints` file up to byte `end`: raw bytes, or None for one too long; and
+    whether the line is there that follows each."""
     note = b""
     while file.tell() < end:
         line = file.readline(LINE_MAX)
         if line == b"%%\n":
-            yield note
+            yield note, True
             note = b""
         elif note is not None:
             note = note + line if len(note) + len(line) <= LINE_MAX else None
     if note != b"":
-        yield note
+        yield note, False
 
 
 def parse_token(raw):
@@ -306,7 +206,7 @@ def read_pub(path):
     """(origin, public key) of a host.pub file."""
     found = re.fullmatch(rb"([^\s+]+)\+([0-9a-f]{8})\+([A-Za-z0-9+/=]+)\n?", read_regular(path))
     try:
-        name, raw = found[1].decode(), base64_bytes(found[3].decode())
+        name, raw = found[1].decode(), unpack(found[3].decode())
         if len(raw) == 33 and raw[0] == 1 and key_id(name, raw[1:]).hex().encode() == found[2]:
             return name, raw[1:]
     except (TypeError, UnicodeDecodeError, Refused):

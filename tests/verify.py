@@ -16,9 +16,9 @@ import re
 import sys
 
 from ed25519 import signed
-from rei_log import (KINDS, LINE, TOKEN, Frontier, Refused, Unusable, expand, fits, hexa, integer, key_id,
-                     lines, mac, notes, open_regular, parse_note, parse_token, read_pub, read_regular,
-                     read_series, read_slots, sha256, strict_json)
+from kinds import KINDS, TYPES, Refused
+from rei_log import (Frontier, Unusable, expand, key_id, lines, mac, notes, open_regular, parse_note, parse_token,
+                     read_pub, read_regular, read_series, read_slots, sha256, strict_json)
 
 CHECKPOINTS_MAX = 1 << 20  # notes in one file; some hundred bytes of memory each
 FINDINGS_MAX = 1000        # violations, and warnings, that a report lists
@@ -31,7 +31,7 @@ class Segment:
     def __init__(self, start):
         self.start = self.step = start      # S[n][0], and S[n][e] of the next seal; None without M_0
         self.vk = self.nvk = None
-        self.epoch = self.lines = self.unsealed = self.lost = 0   # `epoch` is that of the next seal
+        self.epoch = self.lines = self.unsealed = 0   # `epoch` is that of the next seal
         self.closed = self.signed = False
         self.seals = {}                     # epoch -> (seq, hash) of the two newest seals
         self.tail = (0, 0, sha256(b""))     # byte, length and hash of what follows the last LF
@@ -49,7 +49,7 @@ class Verifier:
         self.unusable = None
         self.log = self.origin = self.birth = self.first = self.master = self.p = self.boot = None
         self.frontier, self.segments, self.busy, self.budget = Frontier(), [], -1, BUDGET
-        self.wall_ns = self.boot_ns = self.seals = self.signatures = 0
+        self.wall_ns = self.boot_ns = self.seals = self.signatures = self.lost = 0
         self.incomplete, self.local, self.anchored = False, False, None
         self.good = self.newest = None
 
@@ -117,7 +117,7 @@ class Verifier:
         if os.path.lexists(path):
             with open_regular(path) as file:
                 self.notes_end = os.fstat(file.fileno()).st_size
-                for count, note in enumerate(notes(file, self.notes_end)):
+                for count, (note, _) in enumerate(notes(file, self.notes_end)):
                     if count == CHECKPOINTS_MAX:
                         raise Unusable(f"more than {CHECKPOINTS_MAX} checkpoints: too many for this verifier")
                     found = re.match(rb"[^\n]*\n([0-9]{1,20})\n", note or b"")
@@ -201,15 +201,17 @@ class Verifier:
         if raw is None:
             raise Refused("OVERSIZE")
         line = strict_json(raw)
-        if place[1] == 0 and type(line) is dict and integer(line.get("v")) and line["v"] > 1:
+        TYPES["line"](line)
+        if place[1] == 0 and line["v"] > 1:
             raise Unusable(f"the log is of version {line['v']}; this verifier knows version 1")
-        fits(line, LINE)
         if line["v"] != 1:
             raise Refused("PARSE")
         if line["k"] in KINDS:
-            fits(line["d"], KINDS[line["k"]])
+            TYPES[line["k"]](line["d"])
         else:
             self.say("warnings", "UNKNOWN_KIND", *place)
+        if line["k"] == "seal" and not 0 <= line["d"]["f"] <= 3:
+            raise Refused("PARSE")
         return line
 
     # header and seal
@@ -243,8 +245,8 @@ class Verifier:
             return
         series, host, i = bytes.fromhex(birth["series"]), bytes.fromhex(birth["hk"]), birth["i"]
         first = bytes.fromhex(birth["vk0"])
-        message = b"rei/birth-cert/1\0" + self.log + series + i.to_bytes(8, "big") + first
-        good = self.signed(host, message, bytes.fromhex(birth["hs"]))
+        message = b"rei/birth-cert/1\0" + self.log + series + max(i, 0).to_bytes(8, "big") + first
+        good = i >= 0 and self.signed(host, message, bytes.fromhex(birth["hs"]))
         self.check(good and (not self.pub or host == self.pub[1]), "BIRTH_CERT", *place)
         self.check(vk == first, "BIRTH", *place)
         if self.series and series != self.series[0]:
@@ -260,17 +262,19 @@ class Verifier:
     def judge_prev(self, n, prev, place):
         """What the header says of the segment before, against what was seen of it."""
         if n == 0:
-            self.check(prev["state"] == "none", "PREV_STATE", *place)
+            self.check(prev == {"seg": None, "state": "none"}, "PREV_STATE", *place)
             return
         before = self.segments[n - 1]
         state = "closed" if before.closed else "crash"
         good = prev["state"] == state and prev["seg"] == n - 1
-        good = good and prev["last_seq"] == (place[1] - 1 if place[1] else None)
-        good = good and prev["last_e"] == (before.epoch - 1 if before.epoch else None)
-        if good and state == "crash":
+        good = good and prev.get("last_seq", -1) == place[1] - 1
+        good = good and prev.get("last_e", -1) == before.epoch - 1
+        if state == "crash":
             _, length, digest = before.tail
-            told = prev.get("tail_sha256", None if length else digest.hex())
-            good = int(prev["tail"]) == length and told == digest.hex()
+            good = good and prev.get("tail", 0) == length
+            good = good and prev.get("tail_sha256", None if length else digest.hex()) == digest.hex()
+        else:
+            good = good and not {"tail", "tail_sha256", "head"} & prev.keys()
         self.check(good, "PREV_STATE", *place)
         if prev["state"] != "closed" and not before.closed and self.first:
             head = prev.get("head")
@@ -283,14 +287,14 @@ class Verifier:
         self.check(body["e"] == epoch, "EPOCH_GAP", *place)
         self.check(body["n"] == segment.unsealed, "SEAL_COUNT", *place)
         self.check(bytes.fromhex(body["r"]) == self.frontier.root(), "ROOT", *place)
-        self.check(int(body["lost"]) >= segment.lost, "LOST_BACK", *place)
+        self.check(int(body["lost"]) >= self.lost, "LOST_BACK", *place)
         if segment.step:
             tag = mac(expand(segment.step, b"tag", epoch), b"rei/seal/1\0" + self.log + raw[:-67])
             self.check(hmac.compare_digest(tag.hex(), body["tag"]), "TAG", *place)
             segment.step = expand(segment.step, b"step", epoch)
             self.budget += 4
         segment.seals = {epoch - 1: segment.seals.get(epoch - 1), epoch: (place[1], leaf.hex(), body["f"])}
-        segment.lost, segment.unsealed, segment.closed = int(body["lost"]), 0, bool(body["f"] & 1)
+        self.lost, segment.unsealed, segment.closed = int(body["lost"]), 0, bool(body["f"] & 1)
         segment.epoch += 1
         self.busy = n if epoch else self.busy
         self.seals += 1
@@ -324,10 +328,12 @@ class Verifier:
         b, tag = token
         try:
             told = strict_json(b)
-            fits(told, TOKEN)
+            TYPES["token"](told)
         except Refused:
             return "HEADTOK_FORGED"
         g, epoch = told["seg"], told["e"]
+        if g < -1 or epoch < 0:
+            return "HEADTOK_FORGED"
         if g < 0:
             key = expand(self.first, b"birth", self.log)
         else:
@@ -394,8 +400,8 @@ class Verifier:
         path = os.path.join(self.directory, b"checkpoints")
         if self.notes_end:
             with open_regular(path) as file:
-                for note in notes(file, self.notes_end):
-                    self.judge_local_note(note, last=file.tell() >= self.notes_end)
+                for note, ended in notes(file, self.notes_end):
+                    self.judge_local_note(note, ended)
         for n, segment in enumerate(self.segments[:-1]):
             if not segment.signed:
                 self.say("warnings", "SEG_UNSIGNED", n)
@@ -408,14 +414,15 @@ class Verifier:
                 self.violate(code, None, size)
             self.anchored = None if codes else {"size": size, "root": root.hex()}
 
-    def judge_local_note(self, note, last):
+    def judge_local_note(self, note, ended):
+        """A note that its writer did not finish, the last one, is no violation."""
         try:
             if note is None:
                 raise Refused("CP_PARSE")
             codes, size, root = self.judge_note(note)
         except Refused:
             origin = (self.origin or "").encode() + b"\n"
-            torn = last and note is not None and (b"\n\n" not in note or not note.endswith(b"\n"))
+            torn = not ended and note is not None and (b"\n\n" not in note or not note.endswith(b"\n"))
             torn = torn and (note.startswith(origin) or origin.startswith(note))
             self.say("warnings" if torn else "violations", "CP_TORN" if torn else "CP_PARSE")
             return
@@ -485,7 +492,7 @@ def arguments(argv):
 
 
 def hexa_bytes(value):
-    if not hexa(32)(value):
+    if not re.fullmatch("[0-9a-f]{64}", value):
         raise argparse.ArgumentTypeError("64 hex digits wanted")
     return bytes.fromhex(value)
 
