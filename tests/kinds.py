@@ -1,4 +1,4 @@
-"""What each kind of line holds: the grammar of docs/format.md, word for word, and the check that it stands for."""
+"""What each kind of line holds: the grammar of docs/format.md, word for word, and the checks it stands for."""
 
 import base64
 import binascii

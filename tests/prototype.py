@@ -1,7 +1,7 @@
-"""A writer of rei-log/1 for the tests of the second verifier: made from the text, small, and honest unless asked.
+"""A writer of rei-log/1 for the tests of the second verifier: made from the text, honest unless asked.
 
-It keeps its durable state in files, as the text says, and its memory in itself: a copy of both is what the owner
-of the host holds at that moment. Seeds and clocks are fixed, so the same calls give the same bytes.
+It keeps its durable state in files, as the text says, and its memory in itself: a copy of both is what the
+owner of the host holds at that moment. Seeds and clocks are fixed, so the same calls give the same bytes.
 """
 
 import base64
@@ -161,8 +161,9 @@ class Writer:
 
     def line(self, kind, body):
         """The fields of the next line."""
-        return {"v": 1, "seg": self.top, "seq": self.seq, "k": kind, "t": str(1767225600000001000 + 1000 * self.seq),
-                "b": str(1000001000 + 1000 * self.seq), "p": self.p.hex(), "d": body}
+        wall_ns, boot_ns = 1767225600000001000 + 1000 * self.seq, 1000001000 + 1000 * self.seq
+        return {"v": 1, "seg": self.top, "seq": self.seq, "k": kind, "t": str(wall_ns), "b": str(boot_ns),
+                "p": self.p.hex(), "d": body}
 
     def take(self, raw):
         self.p, self.seq = leaf(raw), self.seq + 1
@@ -175,7 +176,8 @@ class Writer:
         self.write(self.take(dump(self.line(kind, body or {"path": "/etc/shadow", "pid": 4242}))))
 
     def sealed(self, flags=0, lost=0):
-        body = {"e": self.epoch, "n": self.count, "f": flags, "r": self.frontier.root().hex(), "lost": str(lost)}
+        body = {"e": self.epoch, "n": self.count, "f": flags, "r": self.frontier.root().hex(),
+                "lost": str(lost)}
         raw = tagged_seal(self.line("seal", {**body, "tag": ""}), self.step, self.log)
         return self.take(raw)
 
@@ -193,7 +195,8 @@ class Writer:
         self.advance()
         if flags & 1:
             self.closed = True
-            self.prev = {"seg": self.top, "state": "closed", "last_seq": self.seq - 1, "last_e": self.epoch - 1}
+            self.prev = {"seg": self.top, "state": "closed", "last_seq": self.seq - 1,
+                         "last_e": self.epoch - 1}
 
     def open(self):
         """Opens the next segment, in the order of the text."""
@@ -211,8 +214,8 @@ class Writer:
     def head_body(self, n):
         seed, vk, nvk = self.skseed(n), public(self.skseed(n)), public(self.skseed(n + 1))
         ks = sign(seed, b"rei/segkey/1\0" + self.log + be64(n) + vk + nvk)
-        body = {"log": self.log.hex(), "origin": self.origin, "vk": vk.hex(), "nvk": nvk.hex(), "ks": ks.hex(),
-                "prev": self.prev}
+        body = {"log": self.log.hex(), "origin": self.origin, "vk": vk.hex(), "nvk": nvk.hex(),
+                "ks": ks.hex(), "prev": self.prev}
         if self.birth:
             body.update(birth=self.birth, fmt="rei-log/1", host={
                 "machine_id": "m", "boot_id": self.boot, "hostname": "node-7", "kernel": "6.1"})
@@ -235,8 +238,8 @@ class Writer:
     # the end of a process, and the owner of the host
 
     def restart(self, head="found"):
-        """A new process finds what is there, says so in the next header and goes on. `head` replaces the token
-        that it embeds."""
+        """A new process finds what is there, says so in the next header and goes on. `head` is the token that
+        it embeds: the one it finds, another one, or none."""
         with open(self.path(self.top), "rb") as file:
             *complete, tail = file.read().split(b"\n")
         assert len(complete) > 1, "a torn opening is deleted, and is not for this writer"

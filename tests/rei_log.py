@@ -1,7 +1,7 @@
 """The format rei-log/1 as its text gives it: hashes, keys, tree, lines, notes, tokens and their files.
 
-Takes bytes that may be anything. Raises `Refused` with a violation's code where they are not what the text says,
-`Unusable` where a file is not one to read.
+Takes bytes that may be anything. Raises `Refused` with a violation's code where they are not what the text
+says, `Unusable` where a file is not one to read.
 """
 
 import hashlib

@@ -17,8 +17,8 @@ import sys
 
 from ed25519 import signed
 from kinds import KINDS, TYPES, Refused
-from rei_log import (Frontier, Unusable, expand, key_id, lines, mac, notes, open_regular, parse_note, parse_token,
-                     read_pub, read_regular, read_series, read_slots, sha256, strict_json)
+from rei_log import (Frontier, Unusable, expand, key_id, lines, mac, notes, open_regular, parse_note,
+                     parse_token, read_pub, read_regular, read_series, read_slots, sha256, strict_json)
 
 CHECKPOINTS_MAX = 1 << 20  # notes in one file; some hundred bytes of memory each
 FINDINGS_MAX = 1000        # violations, and warnings, that a report lists
@@ -163,7 +163,8 @@ class Verifier:
         if n == self.top and not segment.closed:
             self.incomplete = True
         elif segment.unsealed:
-            self.say("warnings", "RECOVERED", n, self.frontier.size - segment.unsealed, None, segment.unsealed)
+            first = self.frontier.size - segment.unsealed
+            self.say("warnings", "RECOVERED", n, first, None, segment.unsealed)
         if not segment.epoch:
             torn = n == self.top and segment.lines < 2
             self.say("warnings" if torn else "violations", "TORN_OPENING" if torn else "UNSEALED", n)

@@ -1,17 +1,18 @@
-"""The second verifier against every small change of a small log, and against the owner of the host at every T.
+"""The second verifier against every small change of a small log, and the owner of the host at every T.
 
 Run by `python3 -m unittest discover -s tests`; takes minutes, most of them in the bit flips.
 """
 
 import os
 import random
+import re
 import shutil
 
 import prototype
 import verify
 from prototype import Writer, load, token, token_bytes
 from rei_log import expand
-from test_verify import Case, codes, judge, read, store
+from case import Case, codes, judge, read, store
 
 
 class Small(Case):
@@ -47,14 +48,14 @@ class Small(Case):
         return verify.Verifier(options or self.everything).run()["verdict"]
 
     def flip(self, name, options, expected):
-        """Flips each bit of a file; `expected` says of an offset and a bit which verdict that must give."""
+        """Flips each bit of a file; `expected` says of an offset and a bit which verdicts that may give."""
         raw = bytearray(self.raw[name])
         with open(os.path.join(self.log, name), "r+b", buffering=0) as file:
             for offset in range(len(raw)):
                 for bit in range(8):
                     os.pwrite(file.fileno(), bytes([raw[offset] ^ 1 << bit]), offset)
                     found, wanted = self.verdicts(options), expected(offset, bit)
-                    if found != wanted:
+                    if found not in wanted:
                         self.fail(f"{name} bit {bit} of byte {offset}: {found}, not {wanted}")
                 os.pwrite(file.fileno(), raw[offset:offset + 1], offset)
         self.restore()
@@ -65,23 +66,23 @@ class Small(Case):
 
         def expected(name):
             newer = {(first, bit) for bit in range(8) if 0x32 <= ord("1") ^ 1 << bit <= 0x39}
-            return lambda *place: "unverifiable" if name == 0 and place in newer else "tampered"
+            return lambda *place: ("unverifiable" if name == 0 and place in newer else "tampered",)
         for n, name in enumerate(self.names):
             self.flip(name, self.everything, expected(n))
 
     def test_every_bit_of_the_token(self):
-        end = len(self.raw["head"]) - 1
-        self.flip("head", self.everything, lambda offset, bit: "tampered")
-        self.assertEqual(self.raw["head"][end:], b"\n")
+        self.flip("head", self.everything, lambda *_: ("tampered",))
 
     def test_every_bit_of_the_checkpoints(self):
-        """Where the end of the last note does not look like its end, a crash may have cut it off."""
-        raw = self.raw["checkpoints"]
-        cut = {len(raw) - 1}
-
-        def check(offset, bit):
-            return "ok" if offset in cut else "tampered"
-        self.flip("checkpoints", self.public, check)
+        """Two places where a flip may show nothing: the name and id of a signature, which is then one of an
+        unknown key beside a good one; and the last line feed, where a crash may have cut the file off."""
+        raw, free = self.raw["checkpoints"], set()
+        for found in re.finditer(rb"(?<=\xe2\x80\x94 )[^ ]+ .{6}", raw):
+            free |= set(range(*found.span()))
+        free.add(len(raw) - 1)
+        self.assertLess(len(free), len(raw) / 4)
+        either = ("ok", "tampered")
+        self.flip("checkpoints", self.public, lambda at, _: either if at in free else ("tampered",))
 
     def test_every_truncation(self):
         """Of the last segment: token or checkpoint convict; the bare files are never `ok`."""
@@ -125,7 +126,7 @@ class Small(Case):
                 self.assertEqual(both, ("tampered",) * 2, (at, to))
 
     def test_any_change_ends_with_a_verdict(self):
-        """Heavier damage, to any file, with everything given: never an exception, never `ok` for a segment."""
+        """Heavier damage, to any file, with everything given: no exception, no `ok` for a segment."""
         chance = random.Random(4)
         options = verify.arguments([self.log, *self.key, *self.pub, "--host-state", self.writer.state,
                                     "--trusted-checkpoint", self.keep("kept", self.raw["checkpoints"])])
@@ -134,7 +135,7 @@ class Small(Case):
             raw = bytearray(self.raw[name])
             for _ in range(chance.randint(1, 4)):
                 at, end = sorted(chance.choices(range(len(raw) + 1), k=2))
-                raw[at:end] = chance.choice([b"", raw[:at], chance.randbytes(9), b"\n", b'"', raw[at:end] * 2])
+                raw[at:end] = chance.choice([b"", raw[:at], chance.randbytes(9), b"\n", raw[at:end] * 2])
             self.write(name, raw)
             found = self.verdicts(options)
             self.assertIn(found, verify.EXITS)
@@ -144,7 +145,7 @@ class Small(Case):
 
 
 class OwnerAtEveryT(Case):
-    """The owner of all state at T cuts the log behind each sealed line, with each token, in each way to go on."""
+    """The owner of all state at T cuts the log behind any line, with each token, and goes on in each way."""
 
     def states(self):
         """(name, writer) for each T behind a seal of a log of three segments, the last one open."""
@@ -204,7 +205,13 @@ class OwnerAtEveryT(Case):
             master = owner.read_master(held)
             owner.write_slot(held, None)
             owner.write_slot(owner.top + 1, master)
-        owner.restart(raw)
+        last = load(read(owner.directory)[-1][-1])
+        if last["d"].get("f") == 1:
+            owner.prev = {"seg": owner.top, "state": "closed", "last_seq": last["seq"],
+                          "last_e": last["d"]["e"]}
+            owner.open()
+        else:
+            owner.restart(raw)
         owner.close()
 
     def go_on(self, owner, raw):
