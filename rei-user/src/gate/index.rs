@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use regex_automata::util::pool::Pool;
 
-use crate::policy::PathMatcher;
+use crate::paths::PathMatcher;
 
 use super::argument::{Args, Argument};
 use super::operation::ArgName;

@@ -6,7 +6,7 @@
 use regex_automata::meta::Regex;
 use regex_automata::util::syntax;
 
-use crate::policy::Glob;
+use crate::glob::Glob;
 
 use super::condition::Test;
 

@@ -113,7 +113,7 @@ impl Glob {
         out
     }
 
-    /// Whether the pattern matches these bytes, slowly: for checks at load. Watching uses [`super::paths::PathMatcher`].
+    /// Whether the pattern matches these bytes, slowly: for checks at load. Watching uses [`crate::paths::PathMatcher`].
     #[must_use]
     pub fn matches(&self, bytes: &[u8]) -> bool {
         match &self.shape {
@@ -147,7 +147,7 @@ impl Glob {
     }
 
     /// Names of variables in `text`, each once.
-    pub(super) fn variables(text: &str) -> Vec<&str> {
+    pub(crate) fn variables(text: &str) -> Vec<&str> {
         let mut names: Vec<&str> = text
             .match_indices("${")
             .filter_map(|(at, _)| text[at + 2..].split_once('}'))
@@ -159,7 +159,7 @@ impl Glob {
     }
 
     /// `text` with the values of its variables, each taken as it is. `None` if a value is not known.
-    pub(super) fn substituted(text: &str, variables: &[Variable<'_>]) -> Option<String> {
+    pub(crate) fn substituted(text: &str, variables: &[Variable<'_>]) -> Option<String> {
         let mut text = text.to_owned();
         for Variable(name, value) in variables {
             let written = format!("${{{name}}}");
@@ -177,7 +177,7 @@ impl Glob {
 
 /// A literal in the pattern language.
 #[must_use]
-pub(super) fn escape(bytes: &[u8]) -> String {
+fn escape(bytes: &[u8]) -> String {
     let mut out = String::new();
     for byte in bytes {
         match byte {

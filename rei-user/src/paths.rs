@@ -7,7 +7,7 @@ use regex_automata::nfa::thompson;
 use regex_automata::util::syntax;
 use regex_automata::{Anchored, Input, MatchKind};
 
-use crate::policy::glob::Glob;
+use crate::glob::Glob;
 
 /// Memory for the automaton's states, made as paths ask for them. When it is full they are made anew.
 const CACHE_BYTES: usize = 16 << 20;
