@@ -8,9 +8,10 @@ use std::fmt::Write as _;
 use std::net::IpAddr;
 use std::ops::Bound;
 
-use ipnet::IpNet;
 use regex_automata::meta::Regex;
 use serde_json::Value;
+
+use crate::cidr::Cidr;
 
 use super::argument::{Argument, Arguments, Number};
 use super::operation::ArgName;
@@ -87,7 +88,7 @@ pub(super) enum Test {
     Glob(Regex, Box<str>),
     Regex(Regex),
     Range(Bound<Number>, Bound<Number>),
-    Cidr(Box<[IpNet]>),
+    Cidr(Box<[Cidr]>),
     /// Every text that the pattern's first group captures is handed to the matcher.
     Capture(Regex, Box<Matcher>),
 }
@@ -244,7 +245,7 @@ impl Test {
                 .is_some_and(|number| std::ops::RangeBounds::contains(&(*low, *high), &number)),
             Test::Cidr(nets) => value
                 .address()
-                .is_some_and(|address| nets.iter().any(|net| net.contains(&address))),
+                .is_some_and(|address| nets.iter().any(|net| net.has(address))),
             Test::Capture(pattern, matcher) => value.text().is_some_and(|text| {
                 let mut captures = pattern.captures_iter(&*text);
                 captures.any(|capture| {

@@ -16,7 +16,7 @@ use crate::glob::Glob;
 pub use self::approval::{Approval, Terminal, approval};
 pub use self::extension::{Extension, ExtensionKind};
 pub use self::gate_section::GateSection;
-pub use self::network::{Cidr, CidrTrie, Destination, Endpoint, Ports, Transport};
+pub use self::network::{Destination, Endpoint, Ports, Transport};
 pub use self::problem::{Problem, Problems};
 pub use self::rule::{AmbientClass, AmbientRow, Pattern, Program, Rule};
 pub use self::shipped::SHIPPED;
