@@ -28,6 +28,8 @@ pub mod enrich;
 pub mod gate;
 pub mod glob;
 pub mod identity;
+#[cfg(test)]
+mod imports;
 pub mod judge;
 pub mod output;
 pub mod paths;
