@@ -150,8 +150,11 @@ class Writer:
         return slot[32:64]
 
     def write_head(self, raw):
-        with open(os.path.join(self.directory, "head"), "wb") as file:
-            file.write(raw)
+        """In place, so that the end of a longer token stays behind a shorter one."""
+        path = os.path.join(self.directory, "head")
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT, 0o600)
+        os.pwrite(descriptor, raw, 0)
+        os.close(descriptor)
 
     def write(self, *lines):
         with open(self.path(self.top), "ab") as file:
@@ -251,7 +254,7 @@ class Writer:
             with open(os.path.join(self.directory, "head"), "rb") as file:
                 head = file.read()
         if head is not None:
-            b, tag, _ = head.split(b"\n")
+            b, tag, _ = head.split(b"\n", 2)
             self.prev["head"] = {"b": b.decode(), "tag": tag.decode()}
         self.replay()
         self.open()

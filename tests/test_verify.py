@@ -2,6 +2,7 @@
 
 import json
 import os
+import resource
 import subprocess
 import sys
 
@@ -66,6 +67,30 @@ class Crash(Case):
         self.writer.write_slot(2, None)
         self.found("UNSEALED", options=[*self.key, "--host-state", self.writer.state])
 
+    def test_32_while_it_is_written(self):
+        """Looked at again and again while a process writes, rolls over, and dies and comes back: no alarm."""
+        child = os.fork()
+        if child == 0:
+            try:
+                for turn in range(40):
+                    self.writer.open() if self.writer.closed else self.writer.restart()
+                    for _ in range(turn % 5 * 3):
+                        self.writer.append()
+                        self.writer.seal()
+                    if turn % 3:
+                        self.writer.close()
+                    else:
+                        self.writer.append()
+            finally:
+                os._exit(0)
+        seen, options = set(), [*self.key, *self.pub, "--host-state", self.writer.state]
+        while os.waitpid(child, os.WNOHANG) == (0, 0):
+            report = judge(self.log, *options)
+            self.assertIn(report["verdict"], ("ok", "incomplete"), report)
+            seen.add(report["size"])
+        self.assertGreater(len(seen), 5)
+        self.assertEqual(judge(self.log, *options)["segments"], 42)
+
     def test_39_clocks(self):
         writer = self.crashed()
         writer.boot = "boot-2"
@@ -120,6 +145,36 @@ class Input(Case):
         os.chmod(self.host.key, 0o640)
         with self.assertRaises(verify.Unusable):
             judge(self.log, *self.key)
+
+    def test_memory(self):
+        """A last line without end, larger than what the verifier may take."""
+        os.truncate(self.writer.path(1), 300 << 20)
+        program, limit = os.path.abspath(verify.__file__), 200 << 20
+        done = subprocess.run([sys.executable, program, self.log, "--json"], capture_output=True, check=False,
+                              preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)))
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertEqual(json.loads(done.stdout)["violations"][0]["code"], "LINE_AFTER_CLOSE")
+
+    def test_more_checkpoints_than_it_takes(self):
+        most, verify.CHECKPOINTS_MAX = verify.CHECKPOINTS_MAX, 1
+        self.addCleanup(setattr, verify, "CHECKPOINTS_MAX", most)
+        self.verdict("unverifiable")
+
+    def test_another_origin(self):
+        host = prototype.Host(self.at("elsewhere"), origin="rei.example/node-8")
+        self.found("ORIGIN", options=["--pub", host.pub])
+
+    def test_a_slot_that_was_to_be_wiped(self):
+        """A crash before the last step of an opening leaves it, and its value counts."""
+        options = [*self.key, "--host-state", self.writer.state]
+        master = expand(self.host_master(), b"master", self.writer.log, 0)
+        self.writer.write_slot(1, master)
+        self.verdict("ok", "local", options)
+        self.writer.write_slot(1, bytes(32))
+        self.found("KEYSTATE_VALUE", options=options)
+
+    def host_master(self):
+        return expand(bytes([0x41]) * 32, b"log", self.host.series, 0)
 
     def test_another_version(self):
         segments = read(self.log)

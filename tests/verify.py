@@ -29,7 +29,8 @@ class Segment:
     """What is kept of a segment: its keys, where it ended, and its two newest seals."""
 
     def __init__(self, start):
-        self.start = self.step = start      # S[n][0], and S[n][e] of the next seal; None without M_0
+        self.master = None                  # M_n; None without M_0, like the next two
+        self.start = self.step = start      # S[n][0], and S[n][e] of the next seal
         self.vk = self.nvk = None
         self.epoch = self.lines = self.unsealed = 0   # `epoch` is that of the next seal
         self.closed = self.signed = False
@@ -94,13 +95,14 @@ class Verifier:
 
     def read_state(self):
         """The head token (read until two readings agree: its owner may be writing) and the key slots."""
-        path, seen = os.path.join(self.directory, b"head"), None
+        path, state, last = os.path.join(self.directory, b"head"), self.options.host_state, None
         for _ in range(10):
-            last, seen = seen, read_regular(path) if os.path.lexists(path) else None
+            head = read_regular(path) if os.path.lexists(path) else None
+            seen = (head and parse_token(head), read_slots(state) if state else None)
             if seen == last:
                 break
-        state = self.options.host_state
-        return seen and parse_token(seen), (read_slots(state) if state else None)
+            last = seen
+        return seen
 
     def highest(self):
         form, top = re.compile(rb"seg-([0-9]{20})\.jsonl"), -1
@@ -147,6 +149,7 @@ class Verifier:
 
     def scan_segment(self, n, file):
         segment = Segment(self.master and expand(self.master, b"seg", self.log, n))
+        segment.master = self.master
         self.master = self.master and expand(self.master, b"master", self.log, n)
         self.segments.append(segment)
         for byte, raw, leaf in lines(file):
@@ -226,6 +229,7 @@ class Verifier:
         self.check(body["origin"] == self.origin == pinned, "ORIGIN", *place)
         if n == 0:
             self.judge_birth(body.get("birth"), vk, place)
+            segment.master = self.first
             segment.start = segment.step = self.first and expand(self.first, b"seg", self.log, 0)
             self.master = self.first and expand(self.first, b"master", self.log, 0)
         else:
@@ -443,13 +447,13 @@ class Verifier:
         last = self.segments[-1]
         if not last.epoch and all(slot[0] != self.top for slot in before + after):
             self.violate("UNSEALED", self.top)
-        master, count = self.master, len(self.segments)
+        masters = {n: segment.master for n, segment in enumerate(self.segments[-2:], len(self.segments) - 2)}
+        if self.first:
+            masters[self.top + 1] = self.master
+            masters[self.top + 2] = expand(self.master, b"master", self.log, self.top + 1)
         for generation, log, value in after:
-            if log != self.log:
-                self.violate("KEYSTATE_VALUE", self.top)
-            elif master and generation in (count, count + 1):
-                ahead = master if generation == count else expand(master, b"master", self.log, count)
-                self.check(hmac.compare_digest(ahead, value), "KEYSTATE_VALUE", self.top)
+            known = masters.get(generation) or value
+            self.check(log == self.log and hmac.compare_digest(known, value), "KEYSTATE_VALUE", self.top)
         self.local = self.local or (good and self.first is not None)
 
     # the answer
