@@ -150,16 +150,18 @@ def parse_note(raw):
 def notes(file, end):
     """Yields the notes of a `checkpoints` file up to byte `end`: raw bytes, or None for one too long; and
     whether the line is there that follows each."""
-    note = b""
-    while file.tell() < end:
-        line = file.readline(LINE_MAX)
+    note, left = bytearray(), end
+    while left > 0 and (line := file.readline(min(LINE_MAX, left))):
+        left -= len(line)
         if line == b"%%\n":
-            yield note, True
-            note = b""
-        elif note is not None:
-            note = note + line if len(note) + len(line) <= LINE_MAX else None
+            yield note and bytes(note), True
+            note = bytearray()
+        elif note is not None and len(note) + len(line) <= LINE_MAX:
+            note += line
+        else:
+            note = None
     if note != b"":
-        yield note, False
+        yield note and bytes(note), False
 
 
 def parse_token(raw):
@@ -174,14 +176,14 @@ def open_regular(path, secret=False):
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError as error:
-        raise Unusable(f"{os.fsdecode(path)!r} cannot be opened: {error.strerror}") from error
+        raise Unusable(f"{os.fsdecode(path)!a} cannot be opened: {error.strerror}") from error
     facts = os.fstat(descriptor)
     refused = None if stat.S_ISREG(facts.st_mode) else "is not a regular file"
     if secret and (facts.st_mode & 0o077 or facts.st_uid != os.geteuid() or facts.st_nlink != 1):
         refused = refused or "is a secret: it must be yours, with mode 0600 and one link"
     if refused:
         os.close(descriptor)
-        raise Unusable(f"{os.fsdecode(path)!r} {refused}")
+        raise Unusable(f"{os.fsdecode(path)!a} {refused}")
     return os.fdopen(descriptor, "rb")
 
 
@@ -189,7 +191,7 @@ def read_regular(path, secret=False):
     with open_regular(path, secret) as file:
         raw = file.read(LINE_MAX + 1)
     if len(raw) > LINE_MAX:
-        raise Unusable(f"{os.fsdecode(path)!r} is too long for what it should be")
+        raise Unusable(f"{os.fsdecode(path)!a} is too long for what it should be")
     return raw
 
 
@@ -198,7 +200,7 @@ def read_series(path):
     form = rb"rei-verification-key/1\nseries ([0-9a-f]{32})\nr0 ([0-9a-f]{64})\n"
     found = re.fullmatch(form, read_regular(path, secret=True))
     if not found:
-        raise Unusable(f"{path!r} is not a verification key of this version")
+        raise Unusable(f"{path!a} is not a verification key of this version")
     return bytes.fromhex(found[1].decode()), bytes.fromhex(found[2].decode())
 
 
@@ -211,7 +213,7 @@ def read_pub(path):
             return name, raw[1:]
     except (TypeError, UnicodeDecodeError, Refused):
         pass
-    raise Unusable(f"{path!r} is not an Ed25519 key in C2SP's form name+id+key")
+    raise Unusable(f"{path!a} is not an Ed25519 key in C2SP's form name+id+key")
 
 
 def read_slots(path):

@@ -67,6 +67,58 @@ class Crash(Case):
         self.writer.write_slot(2, None)
         self.found("UNSEALED", options=[*self.key, "--host-state", self.writer.state])
 
+    def token(self):
+        with open(os.path.join(self.log, "head"), "rb") as file:
+            return file.read()
+
+    def test_35_crash_before_the_token(self):
+        """The newest seal is durable, its token is not yet."""
+        writer = self.writer
+        writer.open()
+        writer.append()
+        older = self.token()
+        writer.seal()
+        writer.write_head(older)
+        self.verdict("incomplete", "local", self.key)
+        writer.restart()
+        writer.close()
+        self.verdict("ok", "local", self.key)
+
+    def test_35_crash_in_two_openings(self):
+        """Segments that were opened and took nothing, under the token of the one before."""
+        older = self.token()
+        self.writer.open()
+        for _ in range(2):
+            self.writer.write_head(older)
+            self.verdict("incomplete", "local", self.key)
+            self.writer.restart()
+        self.writer.close()
+        self.verdict("ok", "local", self.key)
+
+    def test_an_older_token(self):
+        """Kept by whoever had copies: two seals behind, or behind a segment that took events."""
+        writer, oldest = self.writer, self.token()
+        writer.open()
+        opened = self.token()
+        writer.append()
+        writer.seal()
+        older = self.token()
+        writer.seal()
+        writer.write_head(older)
+        self.verdict("incomplete", "local", self.key)
+        for token in (opened, oldest):
+            writer.write_head(token)
+            self.found("HEADTOK_STALE", options=self.key)
+        writer.restart(oldest)
+        writer.close()
+        self.found("HEADTOK_STALE", options=self.key)
+
+    def test_warnings(self):
+        self.remove("head", "checkpoints")
+        report = self.verdict("ok", "unproven", self.key)
+        self.assertEqual({entry["code"]: entry["count"] for entry in report["warnings"]},
+                         {"UNKNOWN_KIND": 3, "HEADTOK_ABSENT": 1, "SEG_UNSIGNED": 1})
+
     def test_32_while_it_is_written(self):
         """Looked at again and again while a process writes, rolls over, and dies and comes back: no alarm."""
         child = os.fork()

@@ -83,7 +83,7 @@ class Verifier:
             self.name_sizes()
             self.top = self.highest()
             if self.top < 0:
-                raise Unusable(f"{self.options.directory!r} holds no segment of a log")
+                raise Unusable(f"{self.options.directory!a} holds no segment of a log")
             self.scan()
             after = self.read_state()
             self.judge_tokens(before[0], after[0])
