@@ -463,7 +463,7 @@ fn adding_a_rule_that_approves_denies_nothing_and_the_reverse() {
 fn many_rules(count: usize) -> Vec<Rule> {
     let mut text = String::new();
     for n in 0..count {
-        let (on, args) = match n % 7 {
+        let (on, args) = match n % 13 {
             0 => (
                 "\"write_file\"",
                 format!("args.path = {{ glob = \"/data/{n}/**\" }}"),
@@ -476,7 +476,7 @@ fn many_rules(count: usize) -> Vec<Rule> {
                 "{ glob = \"*_file\" }",
                 format!("any = [{{ path = \"/a/{n}\" }}, {{ path = \"/b/{n}\" }}]"),
             ),
-            3 => ("\"connect_tcp\"", format!("args.port = {n}")),
+            3 => ("\"send_udp\"", format!("args.port = {n}")),
             4 => (
                 "\"write_file\"",
                 format!("args.path = {{ regex = \"^/r/{n}$\" }}"),
@@ -484,6 +484,29 @@ fn many_rules(count: usize) -> Vec<Rule> {
             5 => (
                 "\"write_file\"",
                 format!("args = {{ path = {{ glob = \"/c/*\" }}, access = \"append\", fs = \"{n}\" }}"),
+            ),
+            6 => (
+                "\"write_file\"",
+                format!("args.path = {{ regex = \"/{n}[0-9]?$\" }}"),
+            ),
+            7 => (
+                "[\"connect_tcp\", \"x_file\"]",
+                format!("args.address = {{ cidr = [\"10.{n}.0.0/16\", \"fd00::{n}\"] }}"),
+            ),
+            8 => ("\"connect_tcp\"", format!("args.address = \"10.0.0.{n}\"")),
+            9 => (
+                "{ regex = \"^[wx]_?.*file$\" }",
+                format!("args.fs = \"x{}\"", n % 8),
+            ),
+            10 => (
+                "{ regex = \"_file\" }",
+                format!(
+                    "args.path = {{ any = [{{ glob = \"/g/{n}\" }}, {{ regex = \"(?x) h/{n} # end\" }}] }}"
+                ),
+            ),
+            11 => (
+                "\"write_file\"",
+                format!("args.path = {{ all = [{{ prefix = \"/c/\" }}, {{ not = \"/c/{n}\" }}] }}"),
             ),
             _ => (
                 "{ prefix = \"read_\" }",
@@ -509,27 +532,65 @@ fn the_index_changes_no_decision() {
     let mut values = vec![Argument::Absent, Argument::Unknown];
     let paths: Vec<String> = (0..60)
         .flat_map(|n| {
-            ["/data/{}/x", "/dev/{}0", "/a/{}", "/b/{}", "/r/{}", "/c/{}"]
-                .map(|form| form.replace("{}", &n.to_string()))
+            [
+                "/data/{}/x",
+                "/dev/{}0",
+                "/a/{}",
+                "/b/{}",
+                "/r/{}",
+                "/c/{}",
+                "/x/h/{}",
+                "/g/{}",
+            ]
+            .map(|form| form.replace("{}", &n.to_string()))
         })
         .collect();
     values.extend(paths.iter().map(|path| text(path)));
-    let mut answered = 0;
-    for tool_name in ["write_file", "read_file", "write_device", "connect_tcp", "x_file"] {
+    let addresses = ["10.7.1.1", "10.0.0.8", "fd00::7", "192.0.2.1"].map(|text| text.parse().unwrap());
+    let addresses = [
+        Argument::Absent,
+        Argument::Unknown,
+        text("10.7.1.1"),
+        text("@vsock"),
+    ]
+    .into_iter()
+    .chain(addresses.map(Argument::Address));
+    let addresses: Vec<Argument<'_>> = addresses.collect();
+    let mut answered = std::collections::BTreeSet::new();
+    for tool_name in [
+        "write_file",
+        "read_file",
+        "write_device",
+        "connect_tcp",
+        "send_udp",
+        "x_file",
+    ] {
         for path in &values {
-            for fs in [Argument::Absent, Argument::Unknown, text("5"), text("x6")] {
-                let args = Args::new()
-                    .with(ArgName::Path, *path)
-                    .with(ArgName::Fs, fs)
-                    .with(ArgName::Access, text("append"))
-                    .with(ArgName::Port, Argument::Number(Number::Int(10)));
-                let seen = with.observe(tool_name, &args);
-                assert_eq!(seen, without.observe(tool_name, &args), "{tool_name} {path:?}");
-                answered += usize::from(seen.decision.rule_name.starts_with('r'));
+            for fs in [
+                Argument::Absent,
+                Argument::Unknown,
+                text("5"),
+                text("x6"),
+                text("x12"),
+            ] {
+                for address in addresses.iter().copied() {
+                    let args = Args::new()
+                        .with(ArgName::Path, *path)
+                        .with(ArgName::Address, address)
+                        .with(ArgName::Fs, fs)
+                        .with(ArgName::Access, text("append"))
+                        .with(ArgName::Port, Argument::Number(Number::Int(3)));
+                    let seen = with.observe(tool_name, &args);
+                    assert_eq!(seen, without.observe(tool_name, &args), "{tool_name} {args:?}");
+                    if let Some(number) = seen.decision.rule_name.strip_prefix('r') {
+                        answered.insert(number.parse::<usize>().unwrap() % 13);
+                    }
+                }
             }
         }
     }
-    assert!(answered > 500, "{answered}");
+    // Every form of rule answered something.
+    assert_eq!(answered.len(), 13, "{answered:?}");
 }
 
 /// The bound that is promised (1.3) is for a quiet machine; asking each rule would cost far more than three times.
