@@ -155,6 +155,10 @@ impl<'a> Event<'a> {
     }
 }
 
+fn number(text: &str) -> u32 {
+    text.parse().unwrap_or_else(|_| panic!("{text} is no number"))
+}
+
 fn policy(text: &str) -> Policy {
     let checked = Policy::parse(text, Source::Shipped);
     checked
@@ -195,7 +199,7 @@ fn file(event: &Event<'_>, matcher: &mut Matcher) -> Answer {
         access: access.iter().copied().collect(),
         origin: &event.origin(),
         file_system: event.values.get("fs").copied(),
-        device: device.map(|(major, minor)| (major.parse().unwrap(), minor.parse().unwrap())),
+        device: device.map(|(major, minor)| (number(major), number(minor))),
         is_directory: access.contains(&Access::Directory),
     };
     matcher.file(&file, &event.circumstance())
@@ -289,8 +293,8 @@ fn gate_says(row: &Row) -> String {
         for (key, value) in &event.values {
             let name = ArgName::of_name(key).unwrap_or_else(|| panic!("no argument {key}"));
             let value = match name {
-                ArgName::Port => Argument::Number(Number::Int(value.parse().unwrap())),
-                ArgName::Address => Argument::Address(value.parse().unwrap()),
+                ArgName::Port => Argument::Number(Number::Int(i128::from(number(value)))),
+                ArgName::Address => Argument::Address(value.parse().expect("an address")),
                 ArgName::Device => Argument::Text(device.as_deref().unwrap_or_default().as_bytes()),
                 _ => Argument::Text(value.as_bytes()),
             };
