@@ -23,6 +23,8 @@ pub mod cli;
 pub mod commands;
 pub mod coverage;
 pub mod decode;
+#[cfg(test)]
+mod draw;
 pub mod engine;
 pub mod enrich;
 pub mod format;
