@@ -76,6 +76,8 @@ fn the_schema_refuses_what_rei_refuses() {
         "name = \"a b\"",
         "inputs = \"/a\"",
         "inputs = [\"relative\"]",
+        "programs = [\"bin/sh\"]",
+        "programs = [{ path = \"py*\" }]",
         "inputs = [{ name = \"x\" }]",
         "network = [{ to = \"::1\", unix = \"/x\" }]",
         "network = [{ to = \"::1\", ports = [0] }]",
@@ -274,7 +276,7 @@ fn a_run_with_a_policy_that_cannot_be_used_does_not_start() {
         (&["--policy", unsafe_], "--allow-unsafe"),
         (&["--allow-read", "relative"], "--allow-read=relative"),
         (&["--allow-connect", "10.0.0.1/8"], "write 10.0.0.0/8"),
-        (&["--allow-exec", "sh"], "command -v sh"),
+        (&["--allow-exec", "bin/sh"], "a bare name"),
         (&["--fail-on", "never"], "caution, tripped or blocked"),
     ];
     for (options, expected) in table {

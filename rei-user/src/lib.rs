@@ -10,8 +10,8 @@
 //!
 //! Beside the corridor, used by it and never using it: [`btf`] (offsets of the running kernel), [`engine`] (what a
 //! container engine knows), [`cgroup`] (the cgroup v2 tree), [`coverage`] (which routes no live sensor sees),
-//! [`gate`] (may this tool be called; does anybody object to what was seen), [`output`] (whole lines or nothing),
-//! [`quote`] (untrusted bytes made harmless for a terminal).
+//! [`gate`] (may this tool be called; does anybody object to what was seen), [`image`] (the unmodified files of a
+//! container's image), [`found`] (declared programs, looked up in it), [`output`] (whole lines or nothing), [`quote`] (untrusted bytes made harmless for a terminal).
 #![deny(unsafe_code)]
 
 pub mod attach;
@@ -23,8 +23,10 @@ pub mod coverage;
 pub mod decode;
 pub mod engine;
 pub mod enrich;
+pub mod found;
 pub mod gate;
 pub mod identity;
+pub mod image;
 pub mod judge;
 pub mod output;
 pub mod policy;

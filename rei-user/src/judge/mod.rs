@@ -10,6 +10,7 @@ use rei_ebpf_common::header::Phase;
 
 use crate::engine::ContainerFacts;
 use crate::enrich::{Act, Chain, Enriched, File, Origin, Outcome};
+use crate::found::FoundProgram;
 use crate::gate::{Decision, HazardLevel, NO_OBJECTION, SafetyGate};
 use crate::policy::{Mode, Policy, Severity};
 use crate::tripwire::{Answer, Bindings, Matcher};
@@ -127,8 +128,15 @@ impl Judge {
         &self.policy
     }
 
-    /// What is known about the container of a scope. `is_engines_word`: the engine told its mounts.
-    pub fn container_known(&mut self, scope: u64, facts: &ContainerFacts, is_engines_word: bool) {
+    /// What is known about the container of a scope, and its declared programs. `is_engines_word`: the engine told its
+    /// mounts.
+    pub fn container_known(
+        &mut self,
+        scope: u64,
+        facts: &ContainerFacts,
+        programs: Vec<FoundProgram>,
+        is_engines_word: bool,
+    ) {
         let path = |text: &str| text.trim_end_matches('/').as_bytes().to_vec();
         let workdir = facts.workdir.as_deref().unwrap_or("/");
         let read_only = facts.mounts.iter().filter(|mount| mount.read_only);
@@ -143,7 +151,7 @@ impl Judge {
                     .collect()
             }),
             read_only_mounts: read_only.map(|mount| path(&mount.destination)).collect(),
-            verified: Vec::new(),
+            programs,
         };
         self.bind(scope, bindings);
         self.memo.clear();

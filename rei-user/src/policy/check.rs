@@ -77,7 +77,10 @@ pub(super) fn check(declared: &Declared, reader: &mut Reader<'_>) {
             let is_origin = |origin: &String| own.contains(origin) || own.iter().any(|own| own == "any");
             is_plain
                 && origins(&narrow.rule.what.origins).iter().all(is_origin)
-                && pattern_covers(&wide.rule.what.path, &narrow.rule.what.path)
+                && match (wide.rule.what.name.pattern(), narrow.rule.what.name.pattern()) {
+                    (Some(wide), Some(narrow)) => pattern_covers(wide, narrow),
+                    _ => wide.rule.what.name == narrow.rule.what.name,
+                }
         },
         |rule| rule,
     );

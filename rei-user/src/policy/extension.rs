@@ -4,7 +4,8 @@ use std::fmt;
 
 use crate::policy::Policy;
 use crate::policy::network::Endpoint;
-use crate::policy::read::{env_name, program_path};
+use crate::policy::program_rules::program_name;
+use crate::policy::read::env_name;
 use crate::policy::rule::{Pattern, Program, Rule};
 
 /// What an option adds.
@@ -81,7 +82,7 @@ impl Policy {
             },
             ExtensionKind::Exec => {
                 let what = Program {
-                    path: program_path(value).map_err(wrong)?,
+                    name: program_name(value).map_err(wrong)?,
                     argv: None,
                     sha256: None,
                     origins: Vec::new(),

@@ -146,6 +146,25 @@ impl Glob {
         }
     }
 
+    /// The path that it means, where it means one.
+    pub(super) fn literal(&self) -> Option<Vec<u8>> {
+        let Shape::Path(components) = &self.shape else {
+            return None;
+        };
+        let mut path = Vec::new();
+        for component in components {
+            let Component::Name(pieces) = component else {
+                return None;
+            };
+            path.push(b'/');
+            for piece in pieces {
+                let Piece::Byte(byte) = piece else { return None };
+                path.push(*byte);
+            }
+        }
+        Some(path)
+    }
+
     /// Names of variables in `text`, each once.
     pub(super) fn variables(text: &str) -> Vec<&str> {
         let mut names: Vec<&str> = text

@@ -18,7 +18,7 @@ pub use self::glob::{Glob, Variable};
 pub use self::network::{Cidr, CidrTrie, Destination, Endpoint, Ports, Transport};
 pub use self::paths::PathMatcher;
 pub use self::problem::{Problem, Problems};
-pub use self::rule::{AmbientClass, AmbientRow, Pattern, Program, Rule};
+pub use self::rule::{AmbientClass, AmbientRow, Pattern, Program, ProgramName, Rule};
 pub use self::shipped::SHIPPED;
 
 use self::document::Reader;
@@ -34,6 +34,7 @@ mod glob;
 mod network;
 mod paths;
 mod problem;
+mod program_rules;
 mod read;
 mod rule;
 mod shipped;
@@ -266,7 +267,11 @@ impl Policy {
         let lists = [&self.inputs, &self.outputs, &self.unix];
         let mut patterns = lists.into_iter().flatten().map(|rule| &rule.what);
         patterns.any(|pattern| pattern.fixed().is_none())
-            || self.programs.iter().any(|rule| rule.what.path.fixed().is_none())
+            || self
+                .programs
+                .iter()
+                .filter_map(|rule| rule.what.name.pattern())
+                .any(|pattern| pattern.fixed().is_none())
             || self.ambient.iter().any(|row| row.pattern.fixed().is_none())
     }
 

@@ -65,11 +65,40 @@ impl Pattern {
     }
 }
 
+/// How a rule names a program.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ProgramName {
+    /// By its path, or the script's.
+    Path(Pattern),
+    /// By a bare name, which is looked up in PATH when the run starts.
+    Command(String),
+}
+
+impl ProgramName {
+    /// As it was written.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        match self {
+            ProgramName::Path(pattern) => pattern.text(),
+            ProgramName::Command(name) => name,
+        }
+    }
+
+    /// The pattern of paths, if it is one.
+    #[must_use]
+    pub fn pattern(&self) -> Option<&Pattern> {
+        match self {
+            ProgramName::Path(pattern) => Some(pattern),
+            ProgramName::Command(_) => None,
+        }
+    }
+}
+
 /// A program that may be executed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Program {
-    /// The program's path, or the script's.
-    pub path: Pattern,
+    /// Its name.
+    pub name: ProgramName,
     /// Patterns of the arguments after the program's own name, one each; a last `**` stands for any further ones.
     pub argv: Option<Vec<Glob>>,
     /// SHA-256 of the file.
@@ -79,6 +108,24 @@ pub struct Program {
 }
 
 impl Program {
+    /// The one path, or bare name, that it means; `None` if it means several, or a value is not known.
+    #[must_use]
+    pub fn literal(&self, variables: &[Variable<'_>]) -> Option<Vec<u8>> {
+        match &self.name {
+            ProgramName::Path(pattern) => pattern.bind(variables)?.literal(),
+            ProgramName::Command(name) => Some(name.clone().into_bytes()),
+        }
+    }
+
+    /// Whether it may come from this origin.
+    #[must_use]
+    pub fn is_from(&self, origin: &str) -> bool {
+        if self.origins.is_empty() {
+            return matches!(origin, "image" | "host");
+        }
+        self.origins.iter().any(|word| word == "any" || word == origin)
+    }
+
     /// Whether the arguments are those that the rule asks for.
     #[must_use]
     pub fn takes(&self, arguments: &[&[u8]]) -> bool {
@@ -162,7 +209,7 @@ mod tests {
     #[test]
     fn arguments_are_taken_one_by_one() {
         let program = |argv: Option<&[&str]>| Program {
-            path: Pattern::parse("/bin/x").unwrap(),
+            name: ProgramName::Path(Pattern::parse("/bin/x").unwrap()),
             argv: argv.map(|argv| argv.iter().map(|text| Glob::word(text).unwrap()).collect()),
             sha256: None,
             origins: Vec::new(),

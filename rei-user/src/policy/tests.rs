@@ -40,7 +40,7 @@ fn everything_can_be_declared() {
         path = "/usr/bin/as"
         argv = ["--64", "-o", "**"]
         sha256 = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
-        origins = ["image", "bind"]
+        origins = ["image"]
 
         [[programs]]
         path = "/bin/sh"
@@ -94,7 +94,7 @@ fn an_empty_policy_is_the_default() {
 /// Text, and for each problem its line, column and a word of its message.
 struct Row(&'static str, &'static [(usize, usize, &'static str)]);
 
-const WRONG: [Row; 38] = [
+const WRONG: [Row; 44] = [
     Row("inptus = []", &[(1, 1, "did you mean \"inputs\"")]),
     Row(
         "a = 1\nmode = \"safe\"\nfilesystem = 2",
@@ -160,7 +160,25 @@ const WRONG: [Row; 38] = [
         &[(1, 12, "neither")],
     ),
     Row("accept = [0]", &[(1, 11, "1 to 65535")]),
-    Row("programs = [\"as\"]", &[(1, 13, "command -v as")]),
+    Row("programs = [\"as*\"]", &[(1, 13, "a bare name")]),
+    Row("programs = [\"bin/as\"]", &[(1, 13, "whole path")]),
+    Row("programs = [\"\"]", &[(1, 13, "can never match")]),
+    Row(
+        "programs = [{ path = \"as\", origins = [\"bind\"] }]",
+        &[(1, 38, "looked up in the image")],
+    ),
+    Row(
+        "programs = [{ path = \"/a/*\", sha256 = \"e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855\" }]",
+        &[(1, 39, "one file")],
+    ),
+    Row(
+        "programs = [{ path = \"${entrypoint}\", sha256 = \"e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855\" }]",
+        &[(1, 48, "one file")],
+    ),
+    Row(
+        "programs = [{ path = \"/a\", origins = [\"image\", \"any\"], sha256 = \"e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855\" }]",
+        &[(1, 38, "leave `origins` out")],
+    ),
     Row("programs = [{ argv = [] }]", &[(1, 13, "no `path`")]),
     Row(
         "programs = [{ path = \"/a\", argv = [\"**\", \"x\"] }]",
@@ -226,6 +244,7 @@ fn superfluous_rules_are_warned_of() {
         ("network = [\"unix:/run/**\", \"unix:/run/x\"]", 1),
         ("accept = [\"1-100\", 50, 101]", 1),
         ("programs = [\"/bin/**\", \"/bin/sh\"]", 1),
+        ("programs = [\"/bin/**\", \"sh\"]", 0),
         ("programs = [{ path = \"/bin/**\", argv = [] }, \"/bin/sh\"]", 0),
         (
             "programs = [\"/bin/**\", { path = \"/bin/sh\", origins = [\"bind\"] }]",
@@ -312,7 +331,7 @@ fn extensions_are_checked_like_rules() {
         (ExtensionKind::Write, "/out/**", "/out/"),
         (ExtensionKind::Connect, "10.0.0.0/8:443", "10.0.0.1/8"),
         (ExtensionKind::Connect, "unix:/run/x", "unix:x"),
-        (ExtensionKind::Exec, "/bin/sh", "sh"),
+        (ExtensionKind::Exec, "sh", "bin/sh"),
         (ExtensionKind::Env, "LC_*", "A=B"),
     ];
     for (kind, right, wrong) in table {

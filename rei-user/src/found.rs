@@ -1,0 +1,269 @@
+//! The programs that a policy declares, found in an image when the run starts: name → file, and its SHA-256.
+//!
+//! A bare name is looked up in PATH, and symlinks are followed: `python3` is `/usr/bin/python3.11`. Records hold both
+//! names. Patterns stand for themselves and are not looked for.
+
+use std::fmt::Write as _;
+use std::io;
+
+use sha2::{Digest as _, Sha256};
+
+use crate::engine::ContainerFacts;
+use crate::image::{Image, ImageFile, Source};
+use crate::policy::{Policy, Program, ProgramName, Variable};
+
+/// The usual PATH, where a container has none: execvp(3).
+const USUAL_SEARCH_PATH: &str = "/bin:/usr/bin";
+
+/// A declared program, and what it leads to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FoundProgram {
+    /// The rule's place among the policy's programs.
+    pub place: usize,
+    /// The rule's name.
+    pub rule: String,
+    /// The path or the bare name, as declared.
+    pub declared: String,
+    /// Its path, or what was found for it in PATH, before symlinks were followed.
+    pub name: Option<Vec<u8>>,
+    /// The file, without symlinks.
+    pub path: Option<Vec<u8>>,
+    /// Its SHA-256, where the rule names one.
+    pub sha256: Option<[u8; 32]>,
+    /// Whose files were looked at.
+    pub source: Source,
+    /// Why there is no file, or no SHA-256, or the wrong one.
+    pub fault: Option<String>,
+}
+
+/// Where programs are looked for.
+#[derive(Clone, Copy, Debug)]
+pub struct Search<'a> {
+    /// The value of PATH, if it has one.
+    pub search_path: Option<&'a str>,
+    /// The working directory.
+    pub workdir: Option<&'a [u8]>,
+}
+
+/// The programs that the policy declares, in a container.
+#[must_use]
+pub fn in_container(policy: &Policy, facts: &ContainerFacts) -> Vec<FoundProgram> {
+    let image = Image::of_container(facts);
+    let search = Search {
+        search_path: facts.search_path.as_deref(),
+        workdir: Some(facts.workdir.as_deref().unwrap_or("/").as_bytes()),
+    };
+    find(policy, Source::Image, &image, search)
+}
+
+/// The programs that the policy declares, on this machine.
+#[must_use]
+pub fn on_host(policy: &Policy, search: Search<'_>) -> Vec<FoundProgram> {
+    find(policy, Source::Host, &Ok(Image::host()), search)
+}
+
+fn find(
+    policy: &Policy,
+    source: Source,
+    image: &Result<Image, String>,
+    search: Search<'_>,
+) -> Vec<FoundProgram> {
+    let rules = policy.programs.iter().enumerate();
+    rules
+        .filter(|(_, rule)| rule.what.is_from(source.name()))
+        .filter_map(|(place, rule)| {
+            let literal = rule.what.literal(&[Variable("workdir", search.workdir)])?;
+            let mut found = FoundProgram {
+                place,
+                rule: rule.name.clone(),
+                declared: rule.what.name.text().to_owned(),
+                name: None,
+                path: None,
+                sha256: None,
+                source,
+                fault: None,
+            };
+            match image {
+                Ok(image) => found.fill(&rule.what, literal, image, search),
+                Err(why) => found.fault = Some(why.clone()),
+            }
+            Some(found)
+        })
+        .collect()
+}
+
+impl FoundProgram {
+    fn fill(&mut self, program: &Program, literal: Vec<u8>, image: &Image, search: Search<'_>) {
+        let result = match &program.name {
+            ProgramName::Command(_) => image
+                .look_up(&literal, search.search_path.unwrap_or(USUAL_SEARCH_PATH))
+                .map_err(|absence| format!("in PATH, {absence}")),
+            ProgramName::Path(_) => match image.find(&literal) {
+                Ok(file) => Ok((literal, file)),
+                Err(absence) => Err(absence.to_string()),
+            },
+        };
+        match result {
+            Err(fault) => self.fault = Some(fault),
+            Ok((name, file)) => {
+                if let Some(wanted) = program.sha256 {
+                    self.hash(&file, &wanted);
+                }
+                self.name = Some(name);
+                self.path = Some(file.path);
+            }
+        }
+    }
+
+    fn hash(&mut self, file: &ImageFile, wanted: &[u8; 32]) {
+        match sha256(file) {
+            Ok(found) => {
+                if found != *wanted {
+                    self.fault = Some("the file has another SHA-256 than the rule names".to_owned());
+                }
+                self.sha256 = Some(found);
+            }
+            Err(error) => self.fault = Some(format!("the file cannot be read for its SHA-256: {error}")),
+        }
+    }
+}
+
+fn sha256(file: &ImageFile) -> io::Result<[u8; 32]> {
+    let mut digest = Sha256::new();
+    let mut file = file.open()?;
+    let mut chunk = vec![0; 64 << 10];
+    loop {
+        match io::Read::read(&mut file, &mut chunk)? {
+            0 => return Ok(digest.finalize().into()),
+            count => digest.update(&chunk[..count]),
+        }
+    }
+}
+
+/// A digest as hexadecimal digits.
+#[must_use]
+pub fn hexadecimal(digest: &[u8]) -> String {
+    digest.iter().fold(String::new(), |mut out, byte| {
+        let _ = write!(out, "{byte:02x}");
+        out
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::{PermissionsExt as _, symlink};
+
+    use super::*;
+    use crate::policy::Source as PolicySource;
+
+    /// SHA-256 of nothing.
+    const EMPTY: &str = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
+
+    fn policy(text: &str) -> Policy {
+        Policy::parse(text, PolicySource::Shipped)
+            .unwrap_or_else(|problems| panic!("{problems}"))
+            .policy
+    }
+
+    /// A container whose image has `/usr/bin/tool-2` (empty), `/usr/bin/tool` that leads to it, and `/job`.
+    fn facts(directory: &std::path::Path) -> ContainerFacts {
+        let bin = directory.join("usr/bin");
+        fs::create_dir_all(&bin).unwrap();
+        fs::create_dir_all(directory.join("job")).unwrap();
+        for file in [bin.join("tool-2"), directory.join("job/step")] {
+            fs::write(&file, "").unwrap();
+            fs::set_permissions(&file, fs::Permissions::from_mode(0o755)).unwrap();
+        }
+        symlink("tool-2", bin.join("tool")).unwrap();
+        ContainerFacts {
+            layers: vec![directory.to_owned()],
+            search_path: Some("/usr/local/bin:/usr/bin".to_owned()),
+            workdir: Some("/job".to_owned()),
+            ..ContainerFacts::default()
+        }
+    }
+
+    #[test]
+    fn each_declared_program_is_found_or_not_and_says_why() {
+        let directory = tempfile::tempdir().unwrap();
+        let facts = facts(directory.path());
+        let wrong = EMPTY.replace('e', "0");
+        // declared, name, path, fault
+        type Row<'r> = (&'r str, Option<&'r str>, Option<&'r str>, Option<&'r str>);
+        let table: [Row<'_>; 6] = [
+            ("\"tool\"", Some("/usr/bin/tool"), Some("/usr/bin/tool-2"), None),
+            (
+                "\"/usr/bin/tool\"",
+                Some("/usr/bin/tool"),
+                Some("/usr/bin/tool-2"),
+                None,
+            ),
+            ("\"${workdir}/step\"", Some("/job/step"), Some("/job/step"), None),
+            ("\"other\"", None, None, Some("in PATH, there is no such file")),
+            (
+                &format!("{{ path = \"/usr/bin/tool\", sha256 = \"{EMPTY}\" }}"),
+                Some("/usr/bin/tool"),
+                Some("/usr/bin/tool-2"),
+                None,
+            ),
+            (
+                &format!("{{ path = \"tool\", sha256 = \"{wrong}\" }}"),
+                Some("/usr/bin/tool"),
+                Some("/usr/bin/tool-2"),
+                Some("the file has another SHA-256 than the rule names"),
+            ),
+        ];
+        for (declared, name, path, fault) in table {
+            let found = in_container(&policy(&format!("programs = [{declared}]")), &facts);
+            let [found] = found.as_slice() else {
+                panic!("{declared}: {found:?}")
+            };
+            assert_eq!(found.name.as_deref(), name.map(str::as_bytes), "{declared}");
+            assert_eq!(found.path.as_deref(), path.map(str::as_bytes), "{declared}");
+            assert_eq!(found.fault.as_deref(), fault, "{declared}");
+            let is_hashed = declared.contains("sha256");
+            assert_eq!(
+                found.sha256.map(|digest| hexadecimal(&digest)),
+                is_hashed.then(|| EMPTY.to_owned())
+            );
+        }
+    }
+
+    #[test]
+    fn patterns_and_files_from_elsewhere_are_not_looked_for() {
+        let directory = tempfile::tempdir().unwrap();
+        let facts = facts(directory.path());
+        let text =
+            "programs = [\"/usr/bin/*\", \"${entrypoint}\", { path = \"/job/step\", origins = [\"bind\"] }]";
+        assert_eq!(in_container(&policy(text), &facts), []);
+    }
+
+    #[test]
+    fn without_layers_nothing_is_found() {
+        let facts = ContainerFacts {
+            storage_driver: Some("zfs".to_owned()),
+            ..ContainerFacts::default()
+        };
+        let found = in_container(&policy("programs = [\"/bin/*\", \"/bin/sh\"]"), &facts);
+        let [found] = found.as_slice() else {
+            panic!("{found:?}")
+        };
+        assert!(found.path.is_none() && found.fault.as_ref().unwrap().contains("zfs"));
+    }
+
+    #[test]
+    fn on_the_host_the_files_are_the_hosts() {
+        let directory = tempfile::tempdir().unwrap();
+        let real = directory.path().canonicalize().unwrap();
+        facts(&real);
+        let bin = format!("{}/usr/bin", real.display());
+        let search = Search {
+            search_path: Some(&bin),
+            workdir: None,
+        };
+        let found = on_host(&policy("programs = [\"tool\"]"), search);
+        assert_eq!(found[0].path.as_deref(), Some(format!("{bin}/tool-2").as_bytes()));
+        assert_eq!(found[0].source, Source::Host);
+    }
+}
