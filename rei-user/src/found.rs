@@ -4,12 +4,13 @@
 //! names. Patterns stand for themselves and are not looked for.
 
 use std::fmt::Write as _;
+use std::fs::File;
 use std::io;
 
 use sha2::{Digest as _, Sha256};
 
 use crate::engine::ContainerFacts;
-use crate::image::{Image, ImageFile, Source};
+use crate::image::{Image, Source};
 use crate::policy::{Policy, Program, ProgramName, Variable};
 
 /// The usual PATH, where a container has none: execvp(3).
@@ -69,7 +70,7 @@ fn find(
     search: Search<'_>,
 ) -> Vec<FoundProgram> {
     let rules = policy.programs.iter().enumerate();
-    rules
+    let found = rules
         .filter(|(_, rule)| rule.what.is_from(source.name()))
         .filter_map(|(place, rule)| {
             let literal = rule.what.literal(&[Variable("workdir", search.workdir)])?;
@@ -83,17 +84,38 @@ fn find(
                 source,
                 fault: None,
             };
-            match image {
-                Ok(image) => found.fill(&rule.what, literal, image, search),
-                Err(why) => found.fault = Some(why.clone()),
+            let file = match image {
+                Ok(image) => found.look(&rule.what, literal, image, search),
+                Err(why) => {
+                    found.fault = Some(why.clone());
+                    None
+                }
+            };
+            Some((found, file))
+        });
+    // Every file is open before the first is read: a container that ends meanwhile may take its layers with it.
+    let found: Vec<(FoundProgram, Option<File>)> = found.collect();
+    found
+        .into_iter()
+        .map(|(mut found, file)| {
+            let wanted = policy.programs.get(found.place).and_then(|rule| rule.what.sha256);
+            if let (Some(wanted), Some(file)) = (wanted, file) {
+                found.hash(file, &wanted);
             }
-            Some(found)
+            found
         })
         .collect()
 }
 
 impl FoundProgram {
-    fn fill(&mut self, program: &Program, literal: Vec<u8>, image: &Image, search: Search<'_>) {
+    /// Finds the file; opens it, if the rule names a SHA-256.
+    fn look(
+        &mut self,
+        program: &Program,
+        literal: Vec<u8>,
+        image: &Image,
+        search: Search<'_>,
+    ) -> Option<File> {
         let result = match &program.name {
             ProgramName::Command(_) => image
                 .look_up(&literal, search.search_path.unwrap_or(USUAL_SEARCH_PATH))
@@ -103,19 +125,16 @@ impl FoundProgram {
                 Err(absence) => Err(absence.to_string()),
             },
         };
-        match result {
-            Err(fault) => self.fault = Some(fault),
-            Ok((name, file)) => {
-                if let Some(wanted) = program.sha256 {
-                    self.hash(&file, &wanted);
-                }
-                self.name = Some(name);
-                self.path = Some(file.path);
-            }
-        }
+        let (name, file) = result.map_err(|fault| self.fault = Some(fault)).ok()?;
+        self.name = Some(name);
+        self.path = Some(file.path.clone());
+        program.sha256?;
+        file.open()
+            .map_err(|error| self.fault = Some(unreadable(&error)))
+            .ok()
     }
 
-    fn hash(&mut self, file: &ImageFile, wanted: &[u8; 32]) {
+    fn hash(&mut self, file: File, wanted: &[u8; 32]) {
         match sha256(file) {
             Ok(found) => {
                 if found != *wanted {
@@ -123,14 +142,17 @@ impl FoundProgram {
                 }
                 self.sha256 = Some(found);
             }
-            Err(error) => self.fault = Some(format!("the file cannot be read for its SHA-256: {error}")),
+            Err(error) => self.fault = Some(unreadable(&error)),
         }
     }
 }
 
-fn sha256(file: &ImageFile) -> io::Result<[u8; 32]> {
+fn unreadable(error: &io::Error) -> String {
+    format!("the file cannot be read for its SHA-256: {error}")
+}
+
+fn sha256(mut file: File) -> io::Result<[u8; 32]> {
     let mut digest = Sha256::new();
-    let mut file = file.open()?;
     let mut chunk = vec![0; 64 << 10];
     loop {
         match io::Read::read(&mut file, &mut chunk)? {

@@ -73,7 +73,8 @@ fn names_and_digests_are_those_of_the_image() -> Result<()> {
             {{ path = \"wc\", sha256 = \"{wrong}\" }}, {{ path = \"/opt/anew/cat\", sha256 = \"{right}\" }},
             {{ path = \"/opt/gone/id\", sha256 = \"{right}\" }}, \"/opt/anew/id\"]"
     );
-    let script = "id; date; /opt/anew/cat /dev/null; wc /dev/null; ls /; :";
+    let script =
+        "/usr/bin/id; /usr/bin/date; /opt/anew/cat /dev/null; /usr/bin/wc /dev/null; /usr/bin/ls /; :";
     let done = judged(&image, &policy, script, &[])?;
     let records = done.whole(101)?;
     let mut found = findings(&records);
@@ -125,9 +126,9 @@ fn what_the_container_does_to_a_name_changes_nothing() -> Result<()> {
     let image = image()?;
     let policy =
         "programs = [\"/usr/bin/id\", \"date\", \"/bin/busybox\"]\noutputs = [\"/usr/bin/**\", \"/opt/**\"]";
-    // busybox may run; its other names lead to other files until they are changed.
-    let script =
-        "busybox ln -sf /opt/real/wc /usr/bin/id; id --help; busybox cp /opt/real/ls /opt/real/date; date; :";
+    // The shell of busybox runs itself for names without a slash.
+    let script = "/usr/bin/id; ln -sf /opt/real/wc /usr/bin/id; /usr/bin/id; \
+        cp /opt/real/ls /opt/real/date; /usr/bin/date; :";
     let records = judged(&image, policy, script, &[])?.whole(101)?;
     let mut found = findings(&records);
     found.sort();
@@ -151,7 +152,12 @@ fn below_a_mount_the_image_has_no_say() -> Result<()> {
     let folder = tempfile::tempdir()?;
     std::fs::copy(BUSYBOX, folder.path().join("id"))?;
     let mount = format!("{}:/opt/real:ro", folder.path().display());
-    let done = judged(&image, "programs = [\"/usr/bin/id\"]", "id; :", &["-v", &mount])?;
+    let done = judged(
+        &image,
+        "programs = [\"/usr/bin/id\"]",
+        "/usr/bin/id; :",
+        &["-v", &mount],
+    )?;
     let records = done.whole(101)?;
     let found = findings(&records);
     ensure!(

@@ -139,22 +139,11 @@ impl Matcher {
     }
 
     fn undeclared(&mut self, execution: &Execution<'_>) -> String {
-        let symlink = execution
+        let name = execution
             .asked
-            .filter(|asked| execution.script.is_none() && Some(*asked) != execution.path)
-            .and_then(|asked| self.program_rules_for(asked).first().copied());
-        if let Some(place) = symlink {
-            let rule = &self.policy.programs[place].name;
-            let found = self.found_for(place);
-            return match found.map(|found| (&found.path, &found.fault)) {
-                Some((Some(_), _)) => {
-                    format!("{rule} led to another program when the run started")
-                }
-                Some((None, Some(fault))) => {
-                    format!("{rule} names a symlink, and rei did not find where it leads: {fault}")
-                }
-                _ => format!("{rule} names a symlink: declare the program that it leads to"),
-            };
+            .filter(|asked| execution.script.is_none() && Some(*asked) != execution.path);
+        if let Some(why) = name.and_then(|name| self.misled(name, execution)) {
+            return why;
         }
         if execution.chain.is_some() {
             return format!(
@@ -173,6 +162,23 @@ impl Matcher {
                 "a {what} that is not declared; what runs is not from the image (origin {})",
                 origin_word(origin)
             ),
+        }
+    }
+
+    /// Why a rule for the name that was asked for does not mean the program that runs.
+    fn misled(&mut self, name: &[u8], execution: &Execution<'_>) -> Option<String> {
+        let place = self.program_rules_for(name).first().copied()?;
+        let rule = &self.policy.programs[place].name;
+        match self.found_for(place).map(|found| (&found.path, &found.fault)) {
+            // It is the very file; something else is wrong with it.
+            Some((Some(found), _)) if Some(found.as_slice()) == execution.path => None,
+            Some((Some(_), _)) => Some(format!("{rule} led to another program when the run started")),
+            Some((None, Some(fault))) => Some(format!(
+                "{rule} names a symlink, and rei did not find where it leads: {fault}"
+            )),
+            _ => Some(format!(
+                "{rule} names a symlink: declare the program that it leads to"
+            )),
         }
     }
 
