@@ -12,6 +12,8 @@ use ipnet::IpNet;
 use regex_automata::meta::Regex;
 use serde_json::Value;
 
+use crate::policy::Glob;
+
 use super::argument::{Argument, Arguments, Number};
 use super::operation::ArgName;
 
@@ -83,13 +85,15 @@ pub(super) enum Matcher {
 pub(super) enum Test {
     OneOf(OneOf),
     Prefix(Box<[u8]>),
-    /// A compiled glob, and the glob as a regular expression of the whole text.
-    Glob(Regex, Box<str>),
+    /// A glob, compiled and as it was read.
+    Glob(Regex, Glob),
     Regex(Regex),
     Range(Bound<Number>, Bound<Number>),
     Cidr(Box<[IpNet]>),
     /// Every text that the pattern's first group captures is handed to the matcher.
     Capture(Regex, Box<Matcher>),
+    /// It holds a variable that has no value yet: nobody can tell.
+    Unbound,
 }
 
 /// Values that an argument may equal.
@@ -128,6 +132,15 @@ impl Condition {
 }
 
 impl Condition {
+    /// Whether it holds a variable that has no value yet.
+    pub(super) fn is_unbound(&self) -> bool {
+        match self {
+            Condition::All(list) | Condition::Any(list) => list.iter().any(Condition::is_unbound),
+            Condition::Not(not) => not.is_unbound(),
+            Condition::Argument(_, matcher) => matcher.is_unbound(),
+        }
+    }
+
     /// Regular expressions of whole texts, one of which matches the argument whenever the condition holds.
     pub(super) fn patterns(&self, name: ArgName) -> Option<Vec<String>> {
         match self {
@@ -174,6 +187,14 @@ impl Matcher {
         }
     }
 
+    fn is_unbound(&self) -> bool {
+        match self {
+            Matcher::All(list) | Matcher::Any(list) => list.iter().any(Matcher::is_unbound),
+            Matcher::Not(not) => not.is_unbound(),
+            Matcher::Test(test) => matches!(test, Test::Unbound),
+        }
+    }
+
     fn patterns(&self) -> Option<Vec<String>> {
         match self {
             Matcher::All(all) => all.iter().find_map(Matcher::patterns),
@@ -199,6 +220,7 @@ impl Test {
         match argument {
             Argument::Absent => Truth::No,
             Argument::Unknown => Truth::Unknown,
+            _ if matches!(self, Test::Unbound) => Truth::Unknown,
             Argument::Texts(texts) => Truth::of(self.holds_for_one(texts)),
             Argument::CutTexts(texts) if self.holds_for_one(texts) => Truth::Yes,
             Argument::CutTexts(_) => Truth::Unknown,
@@ -222,9 +244,14 @@ impl Test {
                     .collect(),
             ),
             Test::Prefix(prefix) => Some(vec![format!(r"(?s-u)\A{}.*\z", escaped(prefix))]),
-            Test::Glob(_, whole) => Some(vec![whole.to_string()]),
+            Test::Glob(_, glob) => Some(vec![glob.regex()]),
             // Unanchored ones would make the automaton large.
-            Test::OneOf(_) | Test::Regex(_) | Test::Range(..) | Test::Cidr(_) | Test::Capture(..) => None,
+            Test::OneOf(_)
+            | Test::Regex(_)
+            | Test::Range(..)
+            | Test::Cidr(_)
+            | Test::Capture(..)
+            | Test::Unbound => None,
         }
     }
 
@@ -242,6 +269,7 @@ impl Test {
             Test::Range(low, high) => value
                 .number()
                 .is_some_and(|number| std::ops::RangeBounds::contains(&(*low, *high), &number)),
+            Test::Unbound => false,
             Test::Cidr(nets) => value
                 .address()
                 .is_some_and(|address| nets.iter().any(|net| net.contains(&address))),
@@ -266,10 +294,18 @@ fn escaped(bytes: &[u8]) -> String {
 
 impl OneOf {
     /// A value that is written as text.
-    pub(super) fn insert_text(&mut self, text: &str) {
-        self.texts.insert(text.as_bytes().into());
+    pub(super) fn insert_text(&mut self, text: &[u8]) {
+        self.texts.insert(text.into());
+        let address = str::from_utf8(text)
+            .ok()
+            .and_then(|text| text.parse::<IpAddr>().ok());
         self.addresses
-            .extend(text.parse::<IpAddr>().map(|address| address.to_canonical()));
+            .extend(address.map(|address| address.to_canonical()));
+    }
+
+    /// Whether it holds no value.
+    pub(super) fn is_empty(&self) -> bool {
+        self.texts.is_empty() && self.numbers.is_empty()
     }
 
     /// A value that is written as number.

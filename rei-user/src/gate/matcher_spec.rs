@@ -17,6 +17,7 @@ use super::condition::{Matcher, OneOf, Test};
 use super::expectation::{Expected, Place};
 use super::pattern;
 use super::spec::RuleError;
+use super::variable::{self, Text};
 
 /// What is asked of one argument.
 #[derive(Clone, Debug)]
@@ -240,18 +241,22 @@ impl Operators {
             if prefix.get_ref().is_empty() {
                 return Err(here.error("every text starts with nothing; write a prefix"));
             }
-            all.push(Matcher::Test(Test::Prefix(prefix.get_ref().as_bytes().into())));
+            all.push(Matcher::Test(
+                match variable::text(prefix.get_ref(), &here, expected)? {
+                    Text::Known(prefix) => Test::Prefix(prefix.into()),
+                    Text::Unbound => Test::Unbound,
+                },
+            ));
         }
         if let Some(glob) = &self.glob {
             let here = place.at("glob", glob);
             expected.can_be_text(&here)?;
-            let test =
-                pattern::glob(glob.get_ref(), expected.glob_kind()).map_err(|reason| here.error(reason))?;
-            all.push(Matcher::Test(test));
+            all.push(Matcher::Test(variable::glob(glob.get_ref(), &here, expected)?));
         }
         if let Some(regex) = &self.regex {
             let here = place.at("regex", regex);
             expected.can_be_text(&here)?;
+            variable::refuse_in_regex(regex.get_ref(), &here)?;
             let pattern = pattern::regex(regex.get_ref()).map_err(|reason| here.error(reason))?;
             all.push(Matcher::Test(Test::Regex(pattern)));
         }
@@ -302,15 +307,27 @@ fn one_of(values: &[Scalar], place: &Place, expected: Expected<'_>) -> Result<Ma
         return Err(place.error("the list is empty; it can never match"));
     }
     let mut one_of = OneOf::default();
+    let mut is_unbound = false;
     for value in values {
         expected.can_equal(value, place)?;
         match value {
-            Scalar::Text(text) => one_of.insert_text(text),
-            Scalar::Bool(yes) => one_of.insert_text(&yes.to_string()),
+            Scalar::Text(text) => match variable::text(text, place, expected)? {
+                Text::Known(text) => one_of.insert_text(&text),
+                Text::Unbound => is_unbound = true,
+            },
+            Scalar::Bool(yes) => one_of.insert_text(yes.to_string().as_bytes()),
             Scalar::Int(_) | Scalar::Float(_) => one_of.insert_number(number(value, place)?),
         }
     }
-    Ok(Matcher::Test(Test::OneOf(one_of)))
+    let tests = [
+        (!one_of.is_empty()).then_some(Test::OneOf(one_of)),
+        is_unbound.then_some(Test::Unbound),
+    ];
+    let mut tests: Vec<Matcher> = tests.into_iter().flatten().map(Matcher::Test).collect();
+    Ok(match tests.len() {
+        1 => tests.remove(0),
+        _ => Matcher::Any(tests),
+    })
 }
 
 fn compile_capture(capture: &Capture, place: &Place) -> Result<Test, RuleError> {

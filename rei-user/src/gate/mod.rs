@@ -23,6 +23,8 @@ pub use self::rule::{Rule, allow_by_prefix, block_by_pattern, custom_rule};
 pub use self::scpi::block_conductance;
 pub use self::spec::{ArgsSpec, CallsSpec, DecisionSpec, RuleError, RuleSpec, rules_in};
 
+use crate::policy::Variable;
+
 use self::index::RuleIndex;
 use self::rule::Verdict;
 
@@ -39,6 +41,7 @@ mod plan;
 mod rule;
 mod scpi;
 mod spec;
+mod variable;
 
 /// Name of the rule in the decision about a call that no rule knows.
 pub const DEFAULT_DENY_UNKNOWN: &str = "default-deny-unknown";
@@ -119,6 +122,18 @@ impl SafetyGate {
             ),
         };
         self
+    }
+
+    /// The gate with values for the variables that its extra rules hold. A rule that holds one without a value leaves
+    /// what it would be asked undecided.
+    #[must_use]
+    pub fn bind(&self, variables: &[Variable<'_>]) -> Self {
+        let mut gate = self.clone();
+        if self.extra.iter().any(Rule::has_variables) {
+            gate.extra = self.extra.iter().map(|rule| rule.bind(variables)).collect();
+            gate.index = RuleIndex::new(&gate.extra);
+        }
+        gate
     }
 
     /// Whether this is the gate for development.

@@ -3,12 +3,14 @@
 use std::fmt;
 use std::sync::Arc;
 
+use crate::policy::Variable;
+
 use super::argument::{Argument, Arguments};
 use super::condition::{Condition, Matcher, Test, Truth};
 use super::decision::{Answer, Decision, HazardLevel};
 use super::operation::{ArgName, Operation};
 use super::pattern;
-use super::spec::RuleError;
+use super::spec::{RuleError, RuleSpec};
 
 /// Which calls a rule is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,6 +49,8 @@ pub struct Rule {
     name: Arc<str>,
     calls: Calls,
     body: Body,
+    /// What it is made of, where that holds variables.
+    template: Option<Arc<RuleSpec>>,
 }
 
 /// What a rule says about a call.
@@ -62,6 +66,7 @@ impl Rule {
         Rule {
             name: name.into(),
             calls,
+            template: None,
             body: Body::Data(Arc::new(Data {
                 tools,
                 condition,
@@ -80,11 +85,30 @@ impl Rule {
         Rule {
             name: name.into(),
             calls,
+            template: None,
             body: Body::Code {
                 judge: Arc::new(judge),
                 worst,
             },
         }
+    }
+
+    pub(super) fn with_template(mut self, template: Option<RuleSpec>) -> Self {
+        self.template = template.map(Arc::new);
+        self
+    }
+
+    /// Whether it holds variables that have no value yet.
+    #[must_use]
+    pub fn has_variables(&self) -> bool {
+        self.template.is_some()
+    }
+
+    /// The rule with its variables' values. Where one has none, it does not answer.
+    pub(super) fn bind(&self, variables: &[Variable<'_>]) -> Self {
+        let bound = self.template.as_ref().map(|template| template.bind(variables));
+        // A value is a literal: it can only make a pattern too large. Then the rule stays as it was, and undecided.
+        bound.and_then(Result::ok).unwrap_or_else(|| self.clone())
     }
 
     /// Its name.

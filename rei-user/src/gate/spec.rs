@@ -7,6 +7,8 @@ use std::ops::Range;
 use serde::Deserialize;
 use toml::Spanned;
 
+use crate::policy::Variable;
+
 use super::condition::{ArgKey, Condition};
 use super::decision::{Answer, HazardLevel};
 use super::expectation::{Expected, Place};
@@ -137,6 +139,14 @@ impl RuleSpec {
     /// # Errors
     /// If a field is missing, is wrong, or makes a rule that can never match.
     pub fn compile(&self) -> Result<Rule, RuleError> {
+        self.bind(&[])
+    }
+
+    /// As [`Self::compile`], with values of variables. A rule that holds one without a value does not answer.
+    ///
+    /// # Errors
+    /// As [`Self::compile`]'s.
+    pub(super) fn bind(&self, variables: &[Variable<'_>]) -> Result<Rule, RuleError> {
         if let Some(shipped) = &self.shipped {
             return self.compile_shipped(shipped);
         }
@@ -160,7 +170,7 @@ impl RuleSpec {
             span: on.span(),
         };
         let tools = tools(on.get_ref(), &place)?;
-        let condition = self.condition(&Checked::new(&tools, calls))?;
+        let condition = self.condition(&Checked::new(&tools, calls, variables))?;
         let level = match decision.get_ref() {
             DecisionSpec::Allow => HazardLevel::Safe,
             DecisionSpec::Caution => HazardLevel::Caution,
@@ -170,7 +180,8 @@ impl RuleSpec {
         if let Some(note) = &self.note {
             answer = answer.with_note(note.as_str());
         }
-        Ok(Rule::new(name.get_ref(), calls, tools, condition, answer))
+        let template = condition.is_unbound().then(|| self.clone());
+        Ok(Rule::new(name.get_ref(), calls, tools, condition, answer).with_template(template))
     }
 
     fn compile_shipped(&self, shipped: &Spanned<String>) -> Result<Rule, RuleError> {
@@ -197,7 +208,7 @@ impl RuleSpec {
         }
     }
 
-    fn condition(&self, checked: &Checked) -> Result<Condition, RuleError> {
+    fn condition(&self, checked: &Checked<'_>) -> Result<Condition, RuleError> {
         let mut all = Vec::new();
         if let Some(args) = &self.args {
             all.push(checked.compile(args, "args")?);
@@ -267,18 +278,20 @@ fn tools(on: &MatcherSpec, place: &Place) -> Result<Tools, RuleError> {
 }
 
 /// The operations by which the arguments of a rule are checked.
-struct Checked {
+struct Checked<'v> {
     /// Operations that the rule names: each must have every argument that the rule names.
     named: Vec<Operation>,
     /// Operations that the rule is for in another way: one of them must have each argument.
     matched: Vec<Operation>,
+    variables: &'v [Variable<'v>],
 }
 
-impl Checked {
-    fn new(tools: &Tools, calls: Calls) -> Self {
+impl<'v> Checked<'v> {
+    fn new(tools: &Tools, calls: Calls, variables: &'v [Variable<'v>]) -> Self {
         let mut checked = Checked {
             named: Vec::new(),
             matched: Vec::new(),
+            variables,
         };
         match tools {
             _ if calls == Calls::Planned => {}
@@ -317,6 +330,7 @@ impl Checked {
                     ArgName::of_name(name.get_ref())
                 },
                 operations: &operations,
+                variables: self.variables,
             };
             let matcher = matcher.get_ref().compile(&place, expected)?;
             all.push(Condition::Argument(ArgKey::new(name.get_ref()), matcher));

@@ -335,3 +335,4 @@ fn what_a_plan_declares_blocked_stays_blocked_under_any_rules() {
 mod conditions;
 mod document;
 mod observed;
+mod variables;

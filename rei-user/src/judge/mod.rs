@@ -34,9 +34,16 @@ pub struct Judge {
     gate: SafetyGate,
     sockets: Vec<KnownSocket>,
     fallback: Bindings,
-    scopes: HashMap<u64, Matcher>,
+    scopes: HashMap<u64, Bound>,
     memo: Memo,
     ancestry: Ancestry,
+}
+
+/// The policy, bound to what is known of one scope.
+#[derive(Debug)]
+struct Bound {
+    matcher: Matcher,
+    gate: SafetyGate,
 }
 
 impl Verdict {
@@ -163,9 +170,10 @@ impl Judge {
     }
 
     fn bind(&mut self, scope: u64, bindings: Bindings) {
+        let gate = self.gate.bind(&bindings.variables());
         match Matcher::bind(&self.policy, bindings) {
             Ok(matcher) => {
-                self.scopes.insert(scope, matcher);
+                self.scopes.insert(scope, Bound { matcher, gate });
             }
             // Values of variables are literals and make no pattern much larger than the trial in `new`. If it should
             // happen all the same, the patterns without variables stand.
@@ -202,14 +210,14 @@ impl Judge {
             self.bind(scope, self.fallback.clone());
         }
         self.entrypoint_known(scope, enriched);
-        let matcher = self.scopes.get_mut(&scope)?;
+        let Bound { matcher, gate } = self.scopes.get_mut(&scope)?;
         remember_image(matcher, enriched);
         let key = memo::key(enriched, matcher);
         if let Some(verdict) = key.as_ref().and_then(|key| self.memo.recall(key)) {
             return Some(verdict);
         }
         let mut answer = operation::answer(matcher, enriched)?;
-        let observed = observed::ask(&self.gate, &self.sockets, enriched);
+        let observed = observed::ask(gate, &self.sockets, enriched);
         if observed
             .as_ref()
             .is_some_and(|observed| observed.undecided_rule.is_some())
@@ -241,10 +249,10 @@ impl Judge {
             .script
             .as_deref()
             .or(executed.file.as_ref().and_then(File::path));
-        if let (Some(matcher), Some(path)) = (self.scopes.get(&scope), path) {
+        if let (Some(bound), Some(path)) = (self.scopes.get(&scope), path) {
             let bindings = Bindings {
                 entrypoint: Some(path.to_vec()),
-                ..matcher.bindings().clone()
+                ..bound.matcher.bindings().clone()
             };
             self.bind(scope, bindings);
             self.memo.clear();

@@ -166,7 +166,7 @@ impl Glob {
     }
 
     /// Names of variables in `text`, each once.
-    pub(super) fn variables(text: &str) -> Vec<&str> {
+    pub(crate) fn variables(text: &str) -> Vec<&str> {
         let mut names: Vec<&str> = text
             .match_indices("${")
             .filter_map(|(at, _)| text[at + 2..].split_once('}'))

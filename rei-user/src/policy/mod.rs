@@ -21,6 +21,8 @@ pub use self::problem::{Problem, Problems};
 pub use self::rule::{AmbientClass, AmbientRow, Pattern, Program, ProgramName, Rule};
 pub use self::shipped::SHIPPED;
 
+use crate::gate;
+
 use self::document::Reader;
 use self::read::Placed;
 
@@ -261,7 +263,7 @@ impl Policy {
         Ok(Checked { policy, warnings })
     }
 
-    /// Whether any pattern holds a variable.
+    /// Whether any pattern, or gate rule, holds a variable.
     #[must_use]
     pub fn has_variables(&self) -> bool {
         let lists = [&self.inputs, &self.outputs, &self.unix];
@@ -273,6 +275,7 @@ impl Policy {
                 .filter_map(|rule| rule.what.name.pattern())
                 .any(|pattern| pattern.fixed().is_none())
             || self.ambient.iter().any(|row| row.pattern.fixed().is_none())
+            || self.gate.rules.iter().any(gate::Rule::has_variables)
     }
 
     /// Looks up every host name of the network rules with `look_up`; the answers hold for the whole run.

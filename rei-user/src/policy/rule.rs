@@ -60,7 +60,11 @@ impl Pattern {
     pub fn bind(&self, variables: &[Variable<'_>]) -> Option<Glob> {
         match &self.fixed {
             Some(glob) => Some(glob.clone()),
-            None => Glob::object(&Glob::substituted(&self.text, variables)?).ok(),
+            None => match Glob::substituted(&self.text, variables)?.as_str() {
+                // The root directory, whose slash was taken off.
+                "" => Glob::object("/").ok(),
+                text => Glob::object(text).ok(),
+            },
         }
     }
 }

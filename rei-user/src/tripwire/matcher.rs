@@ -54,16 +54,24 @@ pub struct Matcher {
     trace: Option<Vec<String>>,
 }
 
+impl Bindings {
+    /// The variables of patterns and gate rules.
+    #[must_use]
+    pub fn variables(&self) -> [Variable<'_>; 2] {
+        [
+            Variable("entrypoint", self.entrypoint.as_deref()),
+            Variable("workdir", self.workdir.as_deref()),
+        ]
+    }
+}
+
 impl Matcher {
     /// Binds the policy.
     ///
     /// # Errors
     /// If its patterns together are too large.
     pub fn bind(policy: &Arc<Policy>, bindings: Bindings) -> Result<Self, String> {
-        let variables = [
-            Variable("entrypoint", bindings.entrypoint.as_deref()),
-            Variable("workdir", bindings.workdir.as_deref()),
-        ];
+        let variables = bindings.variables();
         let inputs = policy.inputs.iter().map(|rule| &rule.what).enumerate();
         let outputs = policy.outputs.iter().map(|rule| &rule.what).enumerate();
         let unix = policy.unix.iter().map(|rule| &rule.what).enumerate();
