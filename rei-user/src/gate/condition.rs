@@ -87,7 +87,8 @@ pub(super) enum Test {
     Prefix(Box<[u8]>),
     /// A glob, compiled and as it was read.
     Glob(Regex, Glob),
-    Regex(Regex),
+    /// A regular expression, compiled and as it was written.
+    Regex(Regex, Box<str>),
     Range(Bound<Number>, Bound<Number>),
     Cidr(Box<[IpNet]>),
     /// Every text that the pattern's first group captures is handed to the matcher.
@@ -161,6 +162,10 @@ fn union(mut patterns: impl Iterator<Item = Option<Vec<String>>>) -> Option<Vec<
 }
 
 impl ArgKey {
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+
     pub(super) fn new(name: &str) -> Self {
         ArgKey {
             name: name.into(),
@@ -247,7 +252,7 @@ impl Test {
             Test::Glob(_, glob) => Some(vec![glob.regex()]),
             // Unanchored ones would make the automaton large.
             Test::OneOf(_)
-            | Test::Regex(_)
+            | Test::Regex(..)
             | Test::Range(..)
             | Test::Cidr(_)
             | Test::Capture(..)
@@ -263,7 +268,7 @@ impl Test {
         match self {
             Test::OneOf(one_of) => one_of.holds_for(value),
             Test::Prefix(prefix) => value.text().is_some_and(|text| text.starts_with(prefix)),
-            Test::Glob(pattern, _) | Test::Regex(pattern) => {
+            Test::Glob(pattern, _) | Test::Regex(pattern, _) => {
                 value.text().is_some_and(|text| pattern.is_match(&*text))
             }
             Test::Range(low, high) => value
@@ -301,6 +306,16 @@ impl OneOf {
             .and_then(|text| text.parse::<IpAddr>().ok());
         self.addresses
             .extend(address.map(|address| address.to_canonical()));
+    }
+
+    /// Its values that were written as texts.
+    pub(super) fn texts(&self) -> impl Iterator<Item = &[u8]> {
+        self.texts.iter().map(|text| &**text)
+    }
+
+    /// Its values that were written as numbers.
+    pub(super) fn numbers(&self) -> &[Number] {
+        &self.numbers
     }
 
     /// Whether it holds no value.

@@ -258,7 +258,10 @@ impl Operators {
             expected.can_be_text(&here)?;
             variable::refuse_in_regex(regex.get_ref(), &here)?;
             let pattern = pattern::regex(regex.get_ref()).map_err(|reason| here.error(reason))?;
-            all.push(Matcher::Test(Test::Regex(pattern)));
+            all.push(Matcher::Test(Test::Regex(
+                pattern,
+                regex.get_ref().as_str().into(),
+            )));
         }
         if let Some(capture) = &self.capture {
             let here = place.at("capture", capture);

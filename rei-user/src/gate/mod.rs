@@ -33,6 +33,7 @@ mod catalog;
 mod condition;
 mod decision;
 mod expectation;
+mod implication;
 mod index;
 mod matcher_spec;
 mod operation;
@@ -40,6 +41,7 @@ mod pattern;
 mod plan;
 mod rule;
 mod scpi;
+mod shadow;
 mod spec;
 mod variable;
 

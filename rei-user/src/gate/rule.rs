@@ -37,9 +37,10 @@ enum Body {
     Code { judge: Arc<Judge>, worst: HazardLevel },
 }
 
-struct Data {
-    tools: Tools,
-    condition: Condition,
+/// A rule that is no code.
+pub(super) struct Data {
+    pub(super) tools: Tools,
+    pub(super) condition: Condition,
     answer: Answer,
 }
 
@@ -121,6 +122,13 @@ impl Rule {
     #[must_use]
     pub fn blocks(&self) -> bool {
         self.worst() == HazardLevel::Blocked
+    }
+
+    pub(super) fn data(&self) -> Option<&Data> {
+        match &self.body {
+            Body::Data(data) => Some(data),
+            Body::Code { .. } => None,
+        }
     }
 
     pub(super) fn worst(&self) -> HazardLevel {
@@ -238,7 +246,7 @@ pub fn allow_by_prefix(prefix: &str, rule_name: Option<&str>) -> Rule {
 pub fn block_by_pattern(regex: &str, reason: &str, rule_name: Option<&str>) -> Result<Rule, RuleError> {
     let pattern = pattern::regex(regex).map_err(|reason| RuleError::new("regex", reason, None))?;
     let name = rule_name.map_or_else(|| format!("block-by-pattern:{regex}"), str::to_owned);
-    let tools = Tools::Matcher(Matcher::Test(Test::Regex(pattern)));
+    let tools = Tools::Matcher(Matcher::Test(Test::Regex(pattern, regex.into())));
     let answer = Answer::new(HazardLevel::Blocked).with_note(reason);
     Ok(Rule::new(&name, Calls::Both, tools, Condition::none(), answer))
 }

@@ -14,7 +14,7 @@ use super::decision::{Answer, HazardLevel};
 use super::expectation::{Expected, Place};
 use super::matcher_spec::{MatcherSpec, Scalar};
 use super::operation::{ArgName, Operation};
-use super::rule::{Calls, Rule, Tools};
+use super::rule::{Calls, Data, Rule, Tools};
 use super::scpi;
 
 /// A table `[[gate.rule]]`.
@@ -139,7 +139,44 @@ impl RuleSpec {
     /// # Errors
     /// If a field is missing, is wrong, or makes a rule that can never match.
     pub fn compile(&self) -> Result<Rule, RuleError> {
-        self.bind(&[])
+        let rule = self.bind(&[])?;
+        self.can_answer(&rule)?;
+        Ok(rule)
+    }
+
+    /// Refuses a rule that never answers.
+    fn can_answer(&self, rule: &Rule) -> Result<(), RuleError> {
+        let Some(Data { tools, condition, .. }) = rule.data() else {
+            return Ok(());
+        };
+        let operations = tools.operations();
+        let is_observed = rule.is_for_observed() && (!rule.is_for_planned() || tools.are_operations());
+        let is_single = |name: &str| is_observed && !matches!(name, "access" | "argv");
+        if condition.is_never(&is_single) {
+            let reason = "what the rule asks of the arguments contradicts itself: it can never match";
+            return Err(RuleError::new("args", reason, self.place()));
+        }
+        let is_idle = rule.worst() == HazardLevel::Safe
+            && !rule.is_for_planned()
+            && !operations.into_iter().any(|operation| rule.names(operation));
+        if is_idle {
+            let reason = "it can never match: names in a container are chosen by the workload and approve nothing; \
+                          list the operation in `on`, and for an exec ask for its `path` and its `origin`";
+            return Err(RuleError::new(
+                "decision",
+                reason,
+                self.decision.as_ref().map(Spanned::span),
+            ));
+        }
+        Ok(())
+    }
+
+    /// Where the conditions begin.
+    fn place(&self) -> Option<Range<usize>> {
+        let args = self.args.iter().flat_map(|args| args.keys().map(Spanned::span));
+        let lists = [&self.all, &self.any].into_iter().flatten().map(Spanned::span);
+        let not = self.not.iter().map(Spanned::span);
+        args.chain(lists).chain(not).min_by_key(|span| span.start)
     }
 
     /// As [`Self::compile`], with values of variables. A rule that holds one without a value does not answer.

@@ -335,4 +335,5 @@ fn what_a_plan_declares_blocked_stays_blocked_under_any_rules() {
 mod conditions;
 mod document;
 mod observed;
+mod shadows;
 mod variables;

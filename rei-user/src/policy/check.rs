@@ -8,7 +8,7 @@ use crate::policy::read::{Declared, Placed};
 use crate::policy::rule::{Pattern, Rule};
 
 /// Most rules of a list that are compared with each other for shadows: each with each.
-const COMPARED_MAX: usize = 2_000;
+pub(super) const COMPARED_MAX: usize = 2_000;
 
 pub(super) fn check(declared: &Declared, reader: &mut Reader<'_>) {
     let mut seen: HashMap<String, usize> = HashMap::new();

@@ -94,7 +94,7 @@ fn an_empty_policy_is_the_default() {
 /// Text, and for each problem its line, column and a word of its message.
 struct Row(&'static str, &'static [(usize, usize, &'static str)]);
 
-const WRONG: [Row; 44] = [
+const WRONG: [Row; 47] = [
     Row("inptus = []", &[(1, 1, "did you mean \"inputs\"")]),
     Row(
         "a = 1\nmode = \"safe\"\nfilesystem = 2",
@@ -196,6 +196,18 @@ const WRONG: [Row; 44] = [
         "programs = [{ path = \"/a\", origins = [\"img\"] }]",
         &[(1, 39, "\"image\"")],
     ),
+    Row(
+        "[[gate.rule]]\nname = \"r\"\non = \"read_file\"\nargs.path = { prefix = \"/a\", not = { prefix = \"/\" } }\ndecision = \"block\"",
+        &[(4, 6, "contradicts itself")],
+    ),
+    Row(
+        "[[gate.rule]]\nname = \"r\"\non = \"sh\"\ncalls = \"observed\"\ndecision = \"allow\"",
+        &[(5, 12, "approve nothing")],
+    ),
+    Row(
+        "[[gate.rule]]\nname = \"r\"\non = \"deploy\"\nargs.to = { glob = \"${workdir}/x\" }\ndecision = \"block\"",
+        &[(4, 20, "`path` of observed operations")],
+    ),
     Row("env = [\"A=B\"]", &[(1, 8, "holds no `=`")]),
     Row(
         "ambient = [{ pattern = \"/a\", access = [\"read\"] }]",
@@ -251,6 +263,16 @@ fn superfluous_rules_are_warned_of() {
             0,
         ),
         ("env = [\"LC_*\", \"LC_ALL\"]", 1),
+        (
+            "[[gate.rule]]\nname = \"a\"\non = \"t\"\ndecision = \"block\"\n\
+             [[gate.rule]]\nname = \"b\"\non = \"t\"\nargs.x = 1\ndecision = \"allow\"",
+            1,
+        ),
+        (
+            "[[gate.rule]]\nname = \"b\"\non = \"t\"\nargs.x = 1\ndecision = \"allow\"\n\
+             [[gate.rule]]\nname = \"a\"\non = \"t\"\ndecision = \"block\"",
+            0,
+        ),
     ];
     for (text, count) in table {
         let warnings = parse(text).unwrap().warnings;
