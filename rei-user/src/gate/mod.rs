@@ -22,6 +22,7 @@ pub use self::plan::{CheckRequest, Handler, PLAN_DECLARED_BLOCKED, Trace, TraceE
 pub use self::rule::{Rule, allow_by_prefix, block_by_pattern, custom_rule};
 pub use self::scpi::block_conductance;
 pub use self::spec::{ArgsSpec, CallsSpec, DecisionSpec, RuleError, RuleSpec, rules_in};
+pub use self::trace::{Explained, Outcome, Tried};
 
 use crate::policy::Variable;
 
@@ -43,6 +44,7 @@ mod rule;
 mod scpi;
 mod shadow;
 mod spec;
+mod trace;
 mod variable;
 
 /// Name of the rule in the decision about a call that no rule knows.
@@ -173,16 +175,7 @@ impl SafetyGate {
     /// Decides about an observed operation, and says whether a rule was left undecided.
     #[must_use]
     pub fn observe(&self, tool_name: &str, args: &Args<'_>) -> Observed {
-        let mut sight = Sight {
-            tool_name,
-            operation: if args.is_exec() {
-                Operation::Exec
-            } else {
-                Operation::of_tool_name(tool_name).unwrap_or(Operation::Exec)
-            },
-            arguments: Arguments::Observed(args),
-            undecided_rule: None,
-        };
+        let mut sight = Sight::new(tool_name, args);
         let places = self.index.as_ref().map(|index| index.places(tool_name, args));
         let decision = match places {
             Some(places) => self.decide(
@@ -230,22 +223,73 @@ struct Sight<'a> {
     operation: Operation,
     arguments: Arguments<'a>,
     undecided_rule: Option<Arc<str>>,
+    /// What was tried, if somebody wants to know.
+    tried: Option<Vec<Tried>>,
 }
 
-impl Sight<'_> {
+impl<'a> Sight<'a> {
+    fn new(tool_name: &'a str, args: &'a Args<'a>) -> Self {
+        Sight {
+            tool_name,
+            operation: if args.is_exec() {
+                Operation::Exec
+            } else {
+                Operation::of_tool_name(tool_name).unwrap_or(Operation::Exec)
+            },
+            arguments: Arguments::Observed(args),
+            undecided_rule: None,
+            tried: None,
+        }
+    }
+
+    fn note(&mut self, rule: &Rule, outcome: Outcome) {
+        if let Some(tried) = &mut self.tried {
+            tried.push(Tried::new(rule, outcome));
+        }
+    }
+
     fn ask(&mut self, rule: &Rule) -> Option<Decision> {
-        if !rule.is_for_observed() || (rule.worst() == HazardLevel::Safe && !rule.names(self.operation)) {
+        if !rule.is_for_observed() {
+            self.note(rule, Outcome::Elsewhere);
+            return None;
+        }
+        if rule.worst() == HazardLevel::Safe && !rule.names(self.operation) {
+            let is_for_it = rule.is_for(self.tool_name);
+            self.note(
+                rule,
+                if is_for_it {
+                    Outcome::ApprovesNothing
+                } else {
+                    Outcome::Elsewhere
+                },
+            );
             return None;
         }
         // A program may be called like an operation; a rule that lists the operation does not mean it.
         let is_program = self.operation == Operation::Exec;
         if is_program && rule.listed_names().is_some() && Operation::of_tool_name(self.tool_name).is_some() {
+            self.note(rule, Outcome::Elsewhere);
             return None;
         }
         match rule.judge(self.tool_name, &self.arguments) {
-            Verdict::Answers(decision) => Some(decision),
-            Verdict::Passes => None,
+            Verdict::Answers(decision) => {
+                self.note(rule, Outcome::Answers(decision.hazard_level));
+                Some(decision)
+            }
+            Verdict::Passes => {
+                let is_for_it = rule.is_for(self.tool_name);
+                self.note(
+                    rule,
+                    if is_for_it {
+                        Outcome::Fails
+                    } else {
+                        Outcome::Elsewhere
+                    },
+                );
+                None
+            }
             Verdict::Undecided => {
+                self.note(rule, Outcome::Undecided);
                 self.undecided_rule.get_or_insert_with(|| rule.name().into());
                 None
             }

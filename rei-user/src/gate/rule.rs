@@ -181,6 +181,11 @@ impl Rule {
         }
     }
 
+    /// Whether it is for tools of this name, as far as its data says.
+    pub(super) fn is_for(&self, tool_name: &str) -> bool {
+        self.data().is_none_or(|data| data.tools.matches(tool_name))
+    }
+
     /// The tool names that it lists, if it does.
     pub(super) fn listed_names(&self) -> Option<&[Box<str>]> {
         match &self.body {

@@ -17,6 +17,7 @@ use crate::tripwire::{Answer, Bindings, Matcher};
 
 pub use self::ancestry::Ancestor;
 pub use self::peer::{KnownSocket, engine_sockets};
+pub use self::place::{Place, process_of, program_name};
 
 use self::ancestry::Ancestry;
 use self::memo::Memo;
@@ -26,6 +27,7 @@ mod memo;
 mod observed;
 mod operation;
 mod peer;
+mod place;
 
 /// Judges events by one policy.
 #[derive(Debug)]

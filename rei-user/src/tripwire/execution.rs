@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::enrich::{Chain, Origin};
-use crate::policy::{Program, Rule};
+use crate::policy::{Program, ProgramName, Rule};
 use crate::tripwire::file::{absent, origin_word};
 use crate::tripwire::lexical::plain;
 use crate::tripwire::matcher::Matcher;
@@ -93,6 +93,11 @@ impl Matcher {
             self.note(|| format!("{}: no: {objection}", rule.name));
         }
         self.note(|| format!("no other rule of {} for programs matches", policy.programs.len()));
+        let is_bare = |rule: &&Rule<Program>| matches!(rule.what.name, ProgramName::Command(_));
+        let bare = policy.programs.iter().filter(is_bare).count();
+        if bare > 0 && self.bindings().programs.is_empty() {
+            self.note(|| format!("{bare} bare name(s) are looked up when a run starts, and were not here"));
+        }
         Declared::Not { why, lacks }
     }
 

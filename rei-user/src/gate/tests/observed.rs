@@ -533,6 +533,30 @@ fn the_index_changes_no_decision() {
 }
 
 /// The bound that is promised (1.3) is for a quiet machine; asking each rule would cost far more than three times.
+/// Each explanation tells the decision itself, and the rule that made it among those that were tried.
+#[test]
+fn an_explanation_is_the_decision() {
+    let gate = SafetyGate::production(many_rules(60));
+    let mut answered = 0;
+    every_call(|tool_name, args| {
+        let explained = gate.explain(tool_name, args);
+        let decision = &explained.observed.decision;
+        assert_eq!(
+            explained.observed,
+            gate.observe(tool_name, args),
+            "{tool_name} {args:?}"
+        );
+        let by = explained
+            .tried
+            .iter()
+            .find(|tried| *tried.rule == *decision.rule_name && matches!(tried.outcome, Outcome::Answers(_)));
+        let is_default = *decision.rule_name == *NO_OBJECTION;
+        assert_eq!(by.is_none(), is_default, "{tool_name} {args:?}");
+        answered += usize::from(!is_default);
+    });
+    assert!(answered > 100, "{answered}");
+}
+
 #[test]
 fn the_cost_does_not_grow_with_the_rules() {
     let gate = |count: usize| {
