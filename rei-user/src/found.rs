@@ -10,11 +10,13 @@ use std::io;
 use sha2::{Digest as _, Sha256};
 
 use crate::engine::ContainerFacts;
-use crate::image::{Image, Source};
+use crate::image::{Absence, Image, Source};
 use crate::policy::{Policy, Program, ProgramName, Variable};
 
 /// The usual PATH, where a container has none: execvp(3).
 const USUAL_SEARCH_PATH: &str = "/bin:/usr/bin";
+/// Words of a command line that are looked up. A container that has more of them is not started by hand.
+const WORDS_MAX: usize = 1024;
 
 /// A declared program, and what it leads to.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -61,6 +63,32 @@ pub fn in_container(policy: &Policy, facts: &ContainerFacts) -> Vec<FoundProgram
 #[must_use]
 pub fn on_host(policy: &Policy, search: Search<'_>) -> Vec<FoundProgram> {
     find(policy, Source::Host, &Ok(Image::host()), search)
+}
+
+/// Files of the image that the words of Entrypoint and Cmd lead to; `None` if its layers cannot be read.
+#[must_use]
+pub fn named(facts: &ContainerFacts) -> Option<Vec<Vec<u8>>> {
+    let image = Image::of_container(facts).ok()?;
+    let workdir = facts.workdir.as_deref().unwrap_or("/").as_bytes();
+    let search_path = facts.search_path.as_deref().unwrap_or(USUAL_SEARCH_PATH);
+    let mut files = Vec::new();
+    for word in facts.argv.iter().map(String::as_bytes).take(WORDS_MAX) {
+        let found = match word {
+            b"" => continue,
+            [b'/', ..] => image.find(word),
+            _ if word.contains(&b'/') => image.find(&[workdir, b"/", word].concat()),
+            _ => image.look_up(word, search_path).map(|(_, file)| file),
+        };
+        match found {
+            Ok(file) => files.push(file.path),
+            // A word may be anything; one that is too long to be a name is none.
+            Err(Absence::Unreadable(_, error)) if error.kind() != io::ErrorKind::InvalidFilename => {
+                return None;
+            }
+            Err(_) => {}
+        }
+    }
+    Some(files)
 }
 
 fn find(
@@ -250,6 +278,42 @@ mod tests {
                 is_hashed.then(|| EMPTY.to_owned())
             );
         }
+    }
+
+    #[test]
+    fn the_words_of_a_command_line_lead_to_files() {
+        let directory = tempfile::tempdir().unwrap();
+        let long = "x".repeat(300);
+        let words = [
+            "/usr/bin/tool",
+            "-c",
+            "./step",
+            "tool-2",
+            "",
+            "gone/x",
+            "/job/../job/step",
+            "echo a; b",
+            &long,
+        ];
+        let facts = ContainerFacts {
+            argv: words.map(str::to_owned).to_vec(),
+            ..facts(directory.path())
+        };
+        let named: Vec<String> = named(&facts)
+            .unwrap()
+            .into_iter()
+            .map(|path| String::from_utf8(path).unwrap())
+            .collect();
+        assert_eq!(
+            named,
+            ["/usr/bin/tool-2", "/job/step", "/usr/bin/tool-2", "/job/step"]
+        );
+        assert_eq!(super::named(&ContainerFacts::default()), None);
+        let gone = ContainerFacts {
+            layers: vec!["/nowhere".into()],
+            ..facts
+        };
+        assert_eq!(super::named(&gone), None);
     }
 
     #[test]

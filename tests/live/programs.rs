@@ -173,3 +173,68 @@ fn below_a_mount_the_image_has_no_say() -> Result<()> {
     );
     Ok(())
 }
+
+/// The chain of the last execution, and its path.
+fn chain(image: &Image, script: &str) -> Result<(Option<String>, String)> {
+    let container = Container::named("chain");
+    let options = ["-e", "PATH=/usr/bin:/bin"];
+    let words = image.run(container.name(), &options, &["/bin/sh", "-c", script, "id"]);
+    let records = Rei::run(&["--allow-incomplete"], &words)?.finish()?.whole(0)?;
+    let last = records.workload("exec").last().context("no execution")?;
+    let path = last.text("path").context("no path")?.to_owned();
+    Ok((last.text("chain").map(str::to_owned), path))
+}
+
+#[test]
+#[ignore = "root"]
+fn what_the_command_line_names_is_what_it_named_in_the_image() -> Result<()> {
+    let _host = Host::take()?;
+    let image = image()?;
+    let own = chain(&image, "exec /usr/bin/id")?;
+    ensure!(
+        own == (Some("named".to_owned()), "/opt/real/id".to_owned()),
+        "{own:?}"
+    );
+    let other = chain(
+        &image,
+        "ln -sf /opt/real/date /usr/bin/id; exec /usr/bin/id --help",
+    )?;
+    ensure!(other == (None, "/opt/real/date".to_owned()), "{other:?}");
+    Ok(())
+}
+
+#[test]
+#[ignore = "root"]
+fn programs_of_a_plain_command_are_the_hosts() -> Result<()> {
+    let _host = Host::take()?;
+    let folder = tempfile::tempdir()?;
+    let file = folder.path().join("policy.toml");
+    let sum = stdout_of(Command::new("sha256sum").arg(BUSYBOX))?;
+    let busybox = std::fs::canonicalize(BUSYBOX)?;
+    let digest = sum.get(..64).context("a digest")?;
+    std::os::unix::fs::symlink(BUSYBOX, folder.path().join("ls"))?;
+    let link = folder.path().join("ls").display().to_string();
+    std::fs::write(
+        &file,
+        format!("inputs = [\"**\"]\nprograms = [{{ path = \"{link}\", sha256 = \"{digest}\" }}]"),
+    )?;
+    let script = format!("{link} / > /dev/null; :");
+    let words = ["/bin/sh", "-c", &script].map(str::to_owned);
+    let options = ["--allow-incomplete", "--policy", &file.display().to_string()];
+    let records = Rei::run(&options, &words)?.finish()?.whole(0)?;
+    let run = records.of_type("run").next().context("no first line")?;
+    let program = &run["programs"][0];
+    ensure!(
+        program["declared"] == link.as_str() && program["read_from"] == "host",
+        "{program}"
+    );
+    ensure!(
+        program["path"] == busybox.display().to_string().as_str(),
+        "{program}"
+    );
+    ensure!(
+        program["sha256"] == digest && program["fault"].is_null(),
+        "{program}"
+    );
+    Ok(())
+}

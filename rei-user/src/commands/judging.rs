@@ -167,8 +167,10 @@ pub(super) async fn described(
 ) -> Container {
     let own = (Arc::clone(policy), facts.clone());
     // Files are read; the signals that rei awaits meanwhile must not wait for them.
-    let found = tokio::task::spawn_blocking(move || found::in_container(&own.0, &own.1)).await;
-    let programs = found.unwrap_or_default();
+    let found =
+        tokio::task::spawn_blocking(move || (found::named(&own.1), found::in_container(&own.0, &own.1)));
+    let (named, programs) = found.await.unwrap_or_default();
+    let facts = ContainerFacts { named, ..facts };
     complain(policy, &programs);
     Container {
         facts,

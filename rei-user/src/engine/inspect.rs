@@ -131,6 +131,7 @@ impl Answer {
                 .as_ref()
                 .map_or_else(Vec::new, AnswerGraphDriver::layers),
             storage_driver: self.driver,
+            named: None,
             pid: self.state.pid,
             id: self.id,
         }

@@ -37,6 +37,8 @@ pub struct ContainerFacts {
     pub mounts: Vec<Mount>,
     /// Storage driver (`overlay2`, ...).
     pub storage_driver: Option<String>,
+    /// Files of the image that the words of `argv` lead to, through PATH and symlinks; `None` if nobody has looked.
+    pub named: Option<Vec<Vec<u8>>>,
     /// Directories of the image's layers on this machine, the topmost first, where the engine tells them. Nobody in
     /// the container can change what is in them.
     pub layers: Vec<PathBuf>,
