@@ -240,31 +240,31 @@ mod tests {
         let facts = facts(directory.path());
         let wrong = EMPTY.replace('e', "0");
         // declared, name, path, fault
-        type Row<'r> = (&'r str, Option<&'r str>, Option<&'r str>, Option<&'r str>);
+        struct Row<'r>(&'r str, Option<&'r str>, Option<&'r str>, Option<&'r str>);
         let table: [Row<'_>; 6] = [
-            ("\"tool\"", Some("/usr/bin/tool"), Some("/usr/bin/tool-2"), None),
-            (
+            Row("\"tool\"", Some("/usr/bin/tool"), Some("/usr/bin/tool-2"), None),
+            Row(
                 "\"/usr/bin/tool\"",
                 Some("/usr/bin/tool"),
                 Some("/usr/bin/tool-2"),
                 None,
             ),
-            ("\"${workdir}/step\"", Some("/job/step"), Some("/job/step"), None),
-            ("\"other\"", None, None, Some("in PATH, there is no such file")),
-            (
+            Row("\"${workdir}/step\"", Some("/job/step"), Some("/job/step"), None),
+            Row("\"other\"", None, None, Some("in PATH, there is no such file")),
+            Row(
                 &format!("{{ path = \"/usr/bin/tool\", sha256 = \"{EMPTY}\" }}"),
                 Some("/usr/bin/tool"),
                 Some("/usr/bin/tool-2"),
                 None,
             ),
-            (
+            Row(
                 &format!("{{ path = \"tool\", sha256 = \"{wrong}\" }}"),
                 Some("/usr/bin/tool"),
                 Some("/usr/bin/tool-2"),
                 Some("the file has another SHA-256 than the rule names"),
             ),
         ];
-        for (declared, name, path, fault) in table {
+        for Row(declared, name, path, fault) in table {
             let found = in_container(&policy(&format!("programs = [{declared}]")), &facts);
             let [found] = found.as_slice() else {
                 panic!("{declared}: {found:?}")

@@ -4,7 +4,6 @@
 
 use std::fmt;
 use std::net::IpAddr;
-use std::ops::Bound;
 
 use ipnet::IpNet;
 use serde::Deserialize;
@@ -12,10 +11,10 @@ use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserializer, MapAccess, SeqAccess, Visitor};
 use toml::Spanned;
 
-use super::argument::Number;
 use super::condition::{Matcher, OneOf, Test};
 use super::expectation::{Expected, Place};
 use super::pattern;
+use super::range;
 use super::spec::RuleError;
 use super::variable::{self, Text};
 
@@ -277,16 +276,12 @@ impl Operators {
         expected: Expected<'_>,
         all: &mut Vec<Matcher>,
     ) -> Result<(), RuleError> {
-        let low = bound(place, [("above", &self.above), ("at_least", &self.at_least)])?;
-        let high = bound(place, [("below", &self.below), ("at_most", &self.at_most)])?;
-        if let (Bound::Unbounded, Bound::Unbounded) = (low, high) {
-            return Ok(());
+        let low = [("above", &self.above), ("at_least", &self.at_least)];
+        let high = [("below", &self.below), ("at_most", &self.at_most)];
+        if let Some(test) = range::test(place, low, high)? {
+            expected.can_be_number(place)?;
+            all.push(Matcher::Test(test));
         }
-        expected.can_be_number(place)?;
-        if is_empty(low, high) {
-            return Err(place.error("no number is in this range; it can never match"));
-        }
-        all.push(Matcher::Test(Test::Range(low, high)));
         Ok(())
     }
 }
@@ -319,7 +314,7 @@ fn one_of(values: &[Scalar], place: &Place, expected: Expected<'_>) -> Result<Ma
                 Text::Unbound => is_unbound = true,
             },
             Scalar::Bool(yes) => one_of.insert_text(yes.to_string().as_bytes()),
-            Scalar::Int(_) | Scalar::Float(_) => one_of.insert_number(number(value, place)?),
+            Scalar::Int(_) | Scalar::Float(_) => one_of.insert_number(range::number(value, place)?),
         }
     }
     let tests = [
@@ -387,40 +382,4 @@ fn net(text: &str, place: &Place) -> Result<IpNet, RuleError> {
             .map_err(|error| place.error(error.to_string()));
     }
     Ok(net)
-}
-
-fn bound(
-    place: &Place,
-    [exclusive, inclusive]: [(&str, &Option<Spanned<Scalar>>); 2],
-) -> Result<Bound<Number>, RuleError> {
-    match (exclusive, inclusive) {
-        ((_, None), (_, None)) => Ok(Bound::Unbounded),
-        ((name, Some(value)), (_, None)) => {
-            number(value.get_ref(), &place.at(name, value)).map(Bound::Excluded)
-        }
-        ((_, None), (name, Some(value))) => {
-            number(value.get_ref(), &place.at(name, value)).map(Bound::Included)
-        }
-        ((one, Some(value)), (two, Some(_))) => Err(place.at(one, value).error(format!(
-            "`{one}` and `{two}` are two bounds on one side; keep one"
-        ))),
-    }
-}
-
-fn number(value: &Scalar, place: &Place) -> Result<Number, RuleError> {
-    match value {
-        Scalar::Int(whole) => Ok(Number::Int(i128::from(*whole))),
-        Scalar::Float(float) if float.is_finite() => Ok(Number::Float(*float)),
-        Scalar::Float(_) | Scalar::Text(_) | Scalar::Bool(_) => Err(place.error("this is no finite number")),
-    }
-}
-
-fn is_empty(low: Bound<Number>, high: Bound<Number>) -> bool {
-    match (low, high) {
-        (Bound::Included(low), Bound::Included(high)) => low > high,
-        (Bound::Included(low) | Bound::Excluded(low), Bound::Included(high) | Bound::Excluded(high)) => {
-            low >= high
-        }
-        _ => false,
-    }
 }

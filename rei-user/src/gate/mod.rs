@@ -40,6 +40,7 @@ mod matcher_spec;
 mod operation;
 mod pattern;
 mod plan;
+mod range;
 mod rule;
 mod scpi;
 mod shadow;
