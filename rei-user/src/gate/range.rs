@@ -10,8 +10,8 @@ use super::expectation::Place;
 use super::matcher_spec::Scalar;
 use super::spec::RuleError;
 
-/// The test; `None` if there is no bound. Operators stand with the value that they are given; of each pair the first one
-/// leaves the bound out.
+/// The test; `None` if there is no bound. Operators stand with the value that they are given; of each pair the
+/// first one leaves the bound out.
 ///
 /// # Errors
 /// If a bound is no number, or no number is in the range.

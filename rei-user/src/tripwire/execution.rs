@@ -77,7 +77,8 @@ impl Matcher {
         let (mut lacks, mut why) = (None, None);
         for place in places {
             let rule = &policy.programs[place];
-            let objection = match self.program_objection(&rule.what, execution) {
+            let other = self.is_other_name(place, execution).then_some(OTHER_NAME);
+            let objection = match other.or_else(|| self.program_objection(&rule.what, execution)) {
                 Some(objection) => objection.to_owned(),
                 None => match self.digest_objection(place, &rule.what, path, execution) {
                     Some(objection) => {
@@ -99,6 +100,19 @@ impl Matcher {
             self.note(|| format!("{bare} bare name(s) are looked up when a run starts, and were not here"));
         }
         Declared::Not { why, lacks }
+    }
+
+    /// Whether the program was asked for by another name than the symlink that the rule means.
+    fn is_other_name(&self, place: usize, execution: &Execution<'_>) -> bool {
+        let found = self.found_for(place).map(|found| (&found.name, &found.path));
+        let (Some((Some(name), Some(path))), Some(asked), None) = (found, execution.asked, execution.script)
+        else {
+            return false;
+        };
+        name != path
+            && ![name, path]
+                .into_iter()
+                .any(|own| base_name(own) == base_name(asked))
     }
 
     /// What is against a rule's SHA-256.
@@ -252,6 +266,12 @@ impl Matcher {
             ),
         }
     }
+}
+
+const OTHER_NAME: &str = "it was asked for by another name, and one file may hold several programs";
+
+fn base_name(path: &[u8]) -> &[u8] {
+    path.rsplit(|byte| *byte == b'/').next().unwrap_or(path)
 }
 
 const ARGV_IS_CUT: &str = "its arguments are not all known, and the rule asks for them";

@@ -303,6 +303,32 @@ fn a_declared_name_means_the_file_that_it_led_to() {
 }
 
 #[test]
+fn one_file_that_holds_many_programs_is_allowed_by_its_declared_name() {
+    let bindings = Bindings {
+        programs: vec![led_to(Some("/bin/busybox"))],
+        ..Bindings::default()
+    };
+    let policy = policy("programs = [{ path = \"/usr/bin/python3\", name = \"s\" }]");
+    let mut matcher = Matcher::bind(&policy, bindings).unwrap();
+    let table: [(Option<&[u8]>, Expected); 5] = [
+        (Some(b"/usr/bin/python3"), Rule("s")),
+        (Some(b"/other/way/to/python3"), Rule("s")),
+        (Some(b"/bin/busybox"), Rule("s")),
+        (Some(b"/bin/sh"), Trips),
+        // Relative: what was asked for is not known as a whole.
+        (None, Rule("s")),
+    ];
+    for (asked, expected) in table {
+        let execution = Execution {
+            asked,
+            ..execution("/bin/busybox", &Origin::Image, &[], &[])
+        };
+        let answer = matcher.execution(&execution, &circumstance(Confidence::KernelObject, 0));
+        assert_eq!(found(&answer), expected, "{asked:?}");
+    }
+}
+
+#[test]
 fn a_bare_name_is_found_for_scripts_and_attempts_too() {
     let bindings = Bindings {
         programs: vec![led_to(Some("/opt/tool.py"))],
