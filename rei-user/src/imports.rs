@@ -6,7 +6,7 @@ use std::path::Path;
 
 /// Each module, and what it may take from others in code that is not a test. The corridor first, in its order; a room
 /// takes what rooms to its left give, and helpers. Rows of rooms that are still to come stand here already.
-const MAY_IMPORT: [(&str, &[&str]); 31] = [
+const MAY_IMPORT: [(&str, &[&str]); 33] = [
     ("attach", &["btf", "cgroup"]),
     ("ring", &["sys"]),
     ("decode", &[]),
@@ -14,12 +14,14 @@ const MAY_IMPORT: [(&str, &[&str]); 31] = [
     ("enrich", &["decode", "engine"]),
     (
         "judge",
-        &["decode", "engine", "enrich", "gate", "policy", "tripwire"],
+        &[
+            "decode", "engine", "enrich", "found", "gate", "policy", "tripwire",
+        ],
     ),
     (
         "report",
         &[
-            "attach", "coverage", "decode", "engine", "enrich", "gate", "judge", "policy", "quote",
+            "attach", "coverage", "decode", "engine", "enrich", "found", "gate", "judge", "policy", "quote",
             "tripwire",
         ],
     ),
@@ -40,8 +42,10 @@ const MAY_IMPORT: [(&str, &[&str]); 31] = [
     ("coverage", &["attach"]),
     ("engine", &["cgroup"]),
     ("format", &[]),
+    ("found", &["engine", "glob", "image", "policy"]),
     ("gate", &["cidr", "glob", "paths"]),
     ("glob", &[]),
+    ("image", &["engine"]),
     ("keys", &["format"]),
     ("output", &[]),
     ("paths", &["glob"]),
@@ -50,7 +54,7 @@ const MAY_IMPORT: [(&str, &[&str]); 31] = [
     ("sys", &[]),
     (
         "tripwire",
-        &["cidr", "enrich", "glob", "paths", "policy", "quote"],
+        &["cidr", "enrich", "found", "glob", "paths", "policy", "quote"],
     ),
     // The second building: the format, the keys and the reading half of the log.
     ("verify", &["format", "keys", "log"]),
@@ -59,8 +63,8 @@ const MAY_IMPORT: [(&str, &[&str]); 31] = [
     (
         "recorder",
         &[
-            "attach", "coverage", "decode", "engine", "enrich", "identity", "judge", "policy", "report",
-            "tripwire",
+            "attach", "coverage", "decode", "engine", "enrich", "found", "identity", "judge", "policy",
+            "report", "tripwire",
         ],
     ),
     ("commands", &["*"]),

@@ -10,9 +10,10 @@
 //!
 //! Beside the corridor, used by it and never using it: [`btf`] (offsets of the running kernel), [`engine`] (what a
 //! container engine knows), [`cgroup`] (the cgroup v2 tree), [`coverage`] (which routes no live sensor sees),
-//! [`gate`] (may this tool be called; does anybody object to what was seen), [`glob`] (patterns over bytes), [`paths`]
-//! (many patterns in one automaton), [`cidr`] (addresses that share their first bits), [`output`] (whole lines or
-//! nothing), [`quote`] (untrusted bytes made harmless for a terminal).
+//! [`gate`] (may this tool be called; does anybody object to what was seen), [`image`] (the unmodified files of a
+//! container's image), [`found`] (declared programs, looked up in it), [`glob`] (patterns over bytes), [`paths`] (many
+//! patterns in one automaton), [`cidr`] (addresses that share their first bits), [`output`] (whole lines or nothing),
+//! [`quote`] (untrusted bytes made harmless for a terminal).
 #![deny(unsafe_code)]
 
 pub mod attach;
@@ -28,9 +29,11 @@ mod draw;
 pub mod engine;
 pub mod enrich;
 pub mod format;
+pub mod found;
 pub mod gate;
 pub mod glob;
 pub mod identity;
+pub mod image;
 #[cfg(test)]
 mod imports;
 pub mod judge;

@@ -17,6 +17,7 @@ use crate::coverage::RouteGap;
 use crate::decode::{self, Body, Event};
 use crate::engine::ContainerFacts;
 use crate::enrich::Enricher;
+use crate::found::FoundProgram;
 use crate::identity::{Identity, Settled};
 use crate::judge::Judge;
 use crate::report::{Attribution, CommandExit, End, ExitCodes, Reason, Report, Sequence, Summary};
@@ -86,6 +87,8 @@ pub struct Closing {
 pub struct Container {
     /// Who it is.
     pub facts: ContainerFacts,
+    /// Programs that the policy declares, as they were found in the image.
+    pub programs: Vec<FoundProgram>,
     /// Its cgroup's path below the cgroup v2 root, where it is known beforehand.
     pub cgroup_path: Option<String>,
     /// How the facts were learned: `engine` or `cgroup`.
@@ -351,11 +354,19 @@ impl Recorder {
     fn meet(&mut self, scope: u64, path: &str, container: &Container) {
         self.enricher.container_known(scope, container.facts.clone());
         let is_engines_word = container.source == "engine";
-        self.judge
-            .container_known(scope, &container.facts, is_engines_word);
-        let written = self
-            .report
-            .container(scope, &container.facts, path, container.source);
+        self.judge.container_known(
+            scope,
+            &container.facts,
+            container.programs.clone(),
+            is_engines_word,
+        );
+        let written = self.report.container(
+            scope,
+            &container.facts,
+            &container.programs,
+            path,
+            container.source,
+        );
         self.note(written);
     }
 
