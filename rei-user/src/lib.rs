@@ -10,7 +10,8 @@
 //!
 //! Beside the corridor, used by it and never using it: [`btf`] (offsets of the running kernel), [`engine`] (what a
 //! container engine knows), [`cgroup`] (the cgroup v2 tree), [`coverage`] (which routes no live sensor sees),
-//! [`gate`] (may this tool be called; does anybody object to what was seen), [`output`] (whole lines or nothing),
+//! [`gate`] (may this tool be called; does anybody object to what was seen), [`keys`] (of a host, its logs and their
+//! segments: derived, kept, forgotten), [`output`] (whole lines or nothing),
 //! [`quote`] (untrusted bytes made harmless for a terminal).
 #![deny(unsafe_code)]
 
@@ -21,12 +22,14 @@ pub mod cli;
 pub mod commands;
 pub mod coverage;
 pub mod decode;
+mod disk;
 pub mod engine;
 pub mod enrich;
 pub mod format;
 pub mod gate;
 pub mod identity;
 pub mod judge;
+pub mod keys;
 pub mod output;
 pub mod policy;
 pub mod quote;
