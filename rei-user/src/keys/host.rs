@@ -271,7 +271,7 @@ fn make(directory: &LockedDirectory, origin: &str) -> Result<(HostKey, NewKeys),
     let host_key = text::host_key_text(origin, &key.seed);
     directory.create(HOST_KEY_FILE, 0o600, host_key.as_bytes())?;
     let vkey = key.vkey();
-    directory.create(HOST_PUBLIC_FILE, 0o600, format!("{vkey}\n").as_bytes())?;
+    directory.create(HOST_PUBLIC_FILE, 0o644, format!("{vkey}\n").as_bytes())?;
     directory.create(VERIFICATION_FILE, 0o600, verification.text().as_bytes())?;
     Series::create(directory, verification.series, &verification.r0)?;
     directory.remove(SETUP_FILE)?;
@@ -289,7 +289,8 @@ fn finish_setup(directory: &LockedDirectory) -> Result<(), KeyError> {
     if !directory.has(SETUP_FILE)? {
         return Ok(());
     }
-    for name in [HOST_KEY_FILE, HOST_PUBLIC_FILE, VERIFICATION_FILE, SERIES_FILE] {
+    directory.remove(HOST_PUBLIC_FILE)?;
+    for name in [HOST_KEY_FILE, VERIFICATION_FILE, SERIES_FILE] {
         if let Some(file) = directory.open_file(name, rustix::fs::OFlags::RDWR)? {
             let path = directory.path_of(name);
             let length = file.metadata().map_err(KeyError::io("examine", &path))?.len();
