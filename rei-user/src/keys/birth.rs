@@ -77,6 +77,36 @@ impl Birth {
         })
     }
 
+    /// Takes up the birth that the note is of, if it is this log's and the key of segment 0 still exists.
+    pub(super) fn resume(
+        directory: LockedDirectory,
+        host: &HostKey,
+        log: LogId,
+    ) -> Result<Option<Self>, KeyError> {
+        let mut series = open_series(&directory)?;
+        series.settle()?;
+        let Some(note) = read_note(&directory)? else {
+            return Ok(None);
+        };
+        let number = note.i.value();
+        if note.log != log.0 || number + 1 != series.number() {
+            return Ok(None);
+        }
+        let keys = LogKeys::open(&directory, log)?;
+        let Some(first) = keys.segment(0) else {
+            return Ok(None);
+        };
+        let certificate = host.certify(log, series.id(), number, first.signing.public());
+        drop(first);
+        Ok(Some(Birth {
+            directory,
+            series,
+            number,
+            keys,
+            certificate,
+        }))
+    }
+
     /// The log's name.
     #[must_use]
     pub const fn log(&self) -> LogId {
@@ -119,17 +149,23 @@ fn open_series(directory: &LockedDirectory) -> Result<Series, KeyError> {
     })
 }
 
+/// The note of a birth under way. One that was torn while it was written is as good as none: nothing had happened yet.
+fn read_note(directory: &LockedDirectory) -> Result<Option<Note>, KeyError> {
+    let content = directory.read(NOTE_FILE)?;
+    Ok(content.and_then(|content| serde_json::from_slice(&content).ok()))
+}
+
 /// Settles what a birth that was cut short left.
 fn settle(directory: &LockedDirectory, series: &mut Series) -> Result<(), KeyError> {
     series.settle()?;
-    let Some(content) = directory.read(NOTE_FILE)? else {
-        return Ok(());
+    let Some(note) = read_note(directory)? else {
+        return if directory.has(NOTE_FILE)? {
+            directory.remove(NOTE_FILE)
+        } else {
+            Ok(())
+        };
     };
     let path = directory.path_of(NOTE_FILE);
-    let Ok(note) = serde_json::from_slice::<Note>(&content) else {
-        // Torn while it was written: nothing had happened yet.
-        return directory.remove(NOTE_FILE);
-    };
     let (number, log) = (note.i.value(), LogId(note.log));
     if number + 1 == series.number() {
         let fate = match LogKeys::open(directory, log) {

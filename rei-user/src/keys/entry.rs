@@ -124,12 +124,11 @@ pub(super) fn add(directory: &LockedDirectory, line: &[u8]) -> Result<(), KeyErr
             .map_err(KeyError::io("cut the torn line of", &path))?;
     }
     let said = tail[..whole].strip_suffix(b"\n").unwrap_or_default();
-    if said.rsplit(|byte| *byte == b'\n').next() == Some(line) {
-        return Ok(());
+    if said.rsplit(|byte| *byte == b'\n').next() != Some(line) {
+        let mut bytes = line.to_vec();
+        bytes.push(b'\n');
+        disk::append(&file, &bytes).map_err(KeyError::io("write", &path))?;
     }
-    let mut bytes = line.to_vec();
-    bytes.push(b'\n');
-    disk::append(&file, &bytes).map_err(KeyError::io("write", &path))?;
     disk::sync(&file).map_err(KeyError::io("make durable", &path))
 }
 

@@ -79,6 +79,8 @@ impl<const N: usize> Slots<N> {
             return Ok(None);
         };
         let path = directory.path_of(name);
+        // A writer that was killed may have left what it wrote in the page cache only: nothing builds on that.
+        disk::sync(&file).map_err(KeyError::io("make durable", &path))?;
         let mut content = Zeroizing::new(vec![0; FILE_BYTES]);
         file.read_exact_at(&mut content, 0).map_err(|error| {
             if error.kind() == io::ErrorKind::UnexpectedEof {

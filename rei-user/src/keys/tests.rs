@@ -77,7 +77,11 @@ fn new_keys_are_what_they_are_said_to_be() {
             .expect(name)
             .permissions()
             .mode();
-        assert_eq!(mode & 0o777, if name == "host.pub" { 0o644 } else { 0o600 }, "{name}");
+        assert_eq!(
+            mode & 0o777,
+            if name == "host.pub" { 0o644 } else { 0o600 },
+            "{name}"
+        );
     }
     assert_eq!(fs::read_dir(keys.path()).expect("ours").count(), names.len());
     assert_eq!(
@@ -219,7 +223,7 @@ fn a_crash_at_any_step_of_a_birth_leaves_no_number_missing() {
     let (temporary, keys, _) = made();
     bear(&keys);
     let auditor = auditor(keys.path());
-    let (states, _) = crash::states(temporary.path(), || bear(&keys));
+    let (states, _) = crash::states(temporary.path(), |_| true, || bear(&keys));
     assert!(states.len() > 20, "{}", states.len());
     let (mut voided, mut freed) = (0, 0);
     for (at, state) in states.iter().enumerate() {
@@ -263,9 +267,13 @@ fn a_crash_at_any_step_of_a_birth_leaves_no_number_missing() {
 #[test]
 fn a_crash_at_any_step_of_making_keys_can_be_repeated() {
     let (temporary, path) = home();
-    let (states, _) = crash::states(temporary.path(), || {
-        HostKeys::create(&path, ORIGIN).expect("nothing is there");
-    });
+    let (states, _) = crash::states(
+        temporary.path(),
+        |_| true,
+        || {
+            HostKeys::create(&path, ORIGIN).expect("nothing is there");
+        },
+    );
     assert!(states.len() > 10, "{}", states.len());
     for (at, state) in states.iter().enumerate() {
         let (_restored, home) = home();
