@@ -35,7 +35,9 @@ impl Sizes {
         let mut notes = directory.checkpoints(u64::MAX)?;
         while let Some(text) = notes.as_mut().map(Notes::next_note).transpose()?.flatten() {
             let size = match &text {
-                NoteText::Whole(note) => parsed(note).map(|note| note.checkpoint.size),
+                NoteText::Whole(note) | NoteText::Unended(note) => {
+                    parsed(note).map(|note| note.checkpoint.size)
+                }
                 NoteText::TooLong | NoteText::Torn => None,
             };
             if size.is_some() && size == sizes.last().copied() {
@@ -87,14 +89,8 @@ impl Examination<'_> {
     /// Judges the log's own checkpoints, and those that were kept outside.
     pub(super) fn checkpoints(&mut self, directory: &LogDirectory) -> Result<(), ReadError> {
         let mut notes = directory.checkpoints(self.sizes.own_bytes)?;
-        let mut pending: Option<NoteText> = None;
         while let Some(text) = notes.as_mut().map(Notes::next_note).transpose()?.flatten() {
-            if let Some(before) = pending.replace(text) {
-                self.own_note(&before, false);
-            }
-        }
-        if let Some(last) = pending {
-            self.own_note(&last, true);
+            self.own_note(&text);
         }
         self.unsigned_segments();
         for note in self.request.trusted.into_iter().flat_map(split) {
@@ -114,22 +110,19 @@ impl Examination<'_> {
     }
 
     /// One of the file's notes.
-    fn own_note(&mut self, text: &NoteText, is_last: bool) {
-        let note = match text {
-            NoteText::Whole(bytes) => std::str::from_utf8(bytes)
-                .ok()
-                .and_then(|text| Some((text, Note::read(text)?))),
-            NoteText::TooLong | NoteText::Torn => None,
+    fn own_note(&mut self, text: &NoteText) {
+        let (bytes, may_be_torn) = match text {
+            NoteText::Whole(bytes) => (bytes.as_slice(), false),
+            // A note that was cut short has no signature yet.
+            NoteText::Unended(bytes) => (bytes.as_slice(), !has_signature(bytes)),
+            NoteText::TooLong => (&b""[..], false),
+            NoteText::Torn => (&b""[..], true),
         };
-        match (note, text) {
-            (Some((text, note)), _) => self.note(text, &note, Kept::WithTheLog),
-            (None, NoteText::Torn) if is_last => {
-                self.warn(Warning::CheckpointTorn, Where::default(), String::new);
-            }
-            (None, NoteText::Whole(bytes)) if is_last && !has_signature(bytes) => {
-                self.warn(Warning::CheckpointTorn, Where::default(), String::new);
-            }
-            _ => self.violate(Violation::CheckpointParse, Spread::Log, Where::default(), String::new),
+        let text = std::str::from_utf8(bytes).ok();
+        match text.and_then(|text| Some((text, Note::read(text)?))) {
+            Some((text, note)) => self.note(text, &note, Kept::WithTheLog),
+            None if may_be_torn => self.warn(Warning::CheckpointTorn, Where::default(), String::new),
+            None => self.violate(Violation::CheckpointParse, Spread::Log, Where::default(), String::new),
         }
     }
 

@@ -61,7 +61,10 @@ impl Slots {
         Ok(Slots(
             SLOTS_AT
                 .into_iter()
-                .filter_map(|at| Slot::read(content.get(at..)?))
+                .zip(0..)
+                .filter_map(|(at, parity)| {
+                    Slot::read(content.get(at..)?).filter(|slot| slot.generation % 2 == parity)
+                })
                 .collect(),
         ))
     }
