@@ -14,6 +14,9 @@
 //! (many patterns in one automaton), [`cidr`] (addresses that share their first bits), [`keys`] (of a host, its logs
 //! and their segments: derived, kept, forgotten), [`output`] (whole lines or nothing), [`quote`] (untrusted bytes made
 //! harmless for a terminal).
+//!
+//! The second building is [`verify`]: it reads what [`log`] keeps and shares [`format`] and the derivation of [`keys`]
+//! with the writer. It is all that a build without the feature `observe` has.
 #![deny(unsafe_code)]
 
 pub mod attach;
@@ -46,3 +49,4 @@ pub mod ring;
 pub mod seal;
 mod sys;
 pub mod tripwire;
+pub mod verify;

@@ -387,11 +387,13 @@ impl Notes {
 /// A checkpoint's text as it stands in its file.
 #[derive(Debug, PartialEq, Eq)]
 pub enum NoteText {
-    /// A note, whatever it says.
+    /// A text that ends where it should, whatever it says.
     Whole(Vec<u8>),
+    /// Whole lines at the end of the file, without the line that ends a note.
+    Unended(Vec<u8>),
     /// A text that is too long to be one.
     TooLong,
-    /// What stands at the end of the file without a line feed: a note whose writing was cut short.
+    /// The end of the file is no whole line: a note whose writing was cut short.
     Torn,
 }
 
@@ -404,14 +406,13 @@ impl Notes {
         let mut text = Vec::new();
         let mut is_too_long = false;
         let mut is_empty = true;
-        let finished = |text, is_too_long| match is_too_long {
-            true => NoteText::TooLong,
-            false => NoteText::Whole(text),
-        };
         while let Some(piece) = self.lines.next_piece()? {
             match piece {
                 Piece::Line { bytes, .. } if bytes == SEPARATOR.as_bytes() => {
-                    return Ok(Some(finished(text, is_too_long)));
+                    return Ok(Some(match is_too_long {
+                        true => NoteText::TooLong,
+                        false => NoteText::Whole(text),
+                    }));
                 }
                 Piece::Line { bytes, .. } => {
                     is_empty = false;
@@ -426,6 +427,9 @@ impl Notes {
                 Piece::Tail { .. } => return Ok(Some(NoteText::Torn)),
             }
         }
-        Ok((!is_empty).then(|| finished(text, is_too_long)))
+        Ok((!is_empty).then(|| match is_too_long {
+            true => NoteText::TooLong,
+            false => NoteText::Unended(text),
+        }))
     }
 }
