@@ -70,14 +70,15 @@ fn no_crash_of_a_session_is_an_alarm_and_each_is_survived_twice() {
             "{number}"
         );
         assert!(after.lines > before.lines, "{number}: no line is lost");
-        // Crashing again anywhere on the way.
-        for (second, state) in restarts.iter().enumerate() {
+        // Crashing again on the way: every second state, the other ones with the neighbours of this crash, whose restarts
+        // are the same but for a few bytes.
+        for (second, state) in restarts.iter().enumerate().skip(number % 2).step_by(2) {
             let (_temporary, crashed) = restored(&host, state);
             crashed
                 .check()
                 .unwrap_or_else(|alarm| panic!("{number}, {second}: {alarm}"));
             again += 1;
-            // Each sixteenth is gone on with once more: all of them would take minutes.
+            // Some are gone on with once more: all of them would take minutes.
             if (number + second) % 16 == 0 {
                 go_on(&crashed, at(200_000)).unwrap_or_else(|| panic!("{number}, {second}: a log"));
             }

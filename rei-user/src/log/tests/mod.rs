@@ -20,6 +20,7 @@ use crate::keys::derive::VerificationKey;
 use crate::keys::directory::read_secret_file;
 use crate::keys::host::HostKeys;
 use crate::seal::{Clock, Reason};
+use crate::verify::{HostKey, HostState, Key, Request, Verdict, verify};
 
 const ORIGIN: &str = "node-7/rei";
 const MS: u64 = 1_000_000;
@@ -86,8 +87,58 @@ impl Host {
         self.check().unwrap_or_else(|violation| panic!("{violation}"))
     }
 
+    /// What two verifiers see: the small one of these tests, and the one of rei with everything that an auditor can
+    /// have, down to nothing. They have to agree on whether there is an alarm.
     fn check(&self) -> Result<Seen, String> {
-        check(&self.log(), &self.root.join("keys"), &self.auditor, &self.public)
+        self.check_with(4)
+    }
+
+    /// [`Host::check`] with everything that an auditor can have, only.
+    fn check_once(&self) -> Result<Seen, String> {
+        self.check_with(1)
+    }
+
+    fn check_with(&self, requests: usize) -> Result<Seen, String> {
+        let keys = self.root.join("keys");
+        let seen = check(&self.log(), &keys, &self.auditor, &self.public);
+        let host = HostKey {
+            origin: self.public.0.clone(),
+            key: self.public.1,
+        };
+        let everything = Request {
+            key: Some(Key::Series(&self.auditor)),
+            host: Some(&host),
+            keys: HostState::Expected(&keys),
+            ..Request::default()
+        };
+        let bare = Request {
+            keys: HostState::Ignored,
+            ..everything
+        };
+        let public = Request { key: None, ..bare };
+        for request in [everything, bare, public, Request::default()]
+            .iter()
+            .take(requests)
+        {
+            let report = verify(&self.log(), request);
+            let is_alarm = report.verdict == Verdict::Tampered;
+            if is_alarm && seen.is_ok() {
+                return Err(format!("only verify says {:?}", report.violations));
+            }
+            if let Ok(seen) = &seen
+                && report.verdict != Verdict::Unverifiable
+            {
+                let is_ended = seen.is_closed && report.verdict == Verdict::Ok;
+                let is_open = !seen.is_closed && report.verdict == Verdict::Incomplete;
+                if !is_ended && !is_open || report.size < seen.lines {
+                    return Err(format!(
+                        "verify says {:?} of {} lines",
+                        report.verdict, report.size
+                    ));
+                }
+            }
+        }
+        seen
     }
 }
 
