@@ -77,7 +77,11 @@ fn new_keys_are_what_they_are_said_to_be() {
             .expect(name)
             .permissions()
             .mode();
-        assert_eq!(mode & 0o777, if name == "host.pub" { 0o644 } else { 0o600 }, "{name}");
+        assert_eq!(
+            mode & 0o777,
+            if name == "host.pub" { 0o644 } else { 0o600 },
+            "{name}"
+        );
     }
     assert_eq!(fs::read_dir(keys.path()).expect("ours").count(), names.len());
     assert_eq!(
