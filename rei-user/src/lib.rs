@@ -22,34 +22,61 @@
 //! with the writer. It is all that a build without the feature `observe` has.
 #![deny(unsafe_code)]
 
+#[cfg(feature = "observe")]
 pub mod attach;
+#[cfg(feature = "observe")]
 pub mod btf;
+#[cfg(feature = "observe")]
 pub mod cgroup;
+#[cfg(feature = "observe")]
 pub mod cidr;
+#[cfg(feature = "observe")]
 pub mod cli;
+#[cfg(not(feature = "observe"))]
+#[path = "cli/auditor.rs"]
+pub mod cli;
+#[cfg(feature = "observe")]
 pub mod commands;
+#[cfg(not(feature = "observe"))]
+#[path = "commands/auditor.rs"]
+pub mod commands;
+#[cfg(feature = "observe")]
 pub mod coverage;
+#[cfg(feature = "observe")]
 pub mod decode;
 mod disk;
+#[cfg(feature = "observe")]
 pub mod engine;
+#[cfg(feature = "observe")]
 pub mod enrich;
 pub mod format;
+#[cfg(feature = "observe")]
 pub mod gate;
+#[cfg(feature = "observe")]
 pub mod glob;
+#[cfg(feature = "observe")]
 pub mod identity;
 #[cfg(test)]
 mod imports;
+#[cfg(feature = "observe")]
 pub mod judge;
 pub mod keys;
 pub mod log;
+#[cfg(feature = "observe")]
 pub mod output;
+#[cfg(feature = "observe")]
 pub mod paths;
+#[cfg(feature = "observe")]
 pub mod policy;
 pub mod quote;
+#[cfg(feature = "observe")]
 pub mod recorder;
+#[cfg(feature = "observe")]
 pub mod report;
+#[cfg(feature = "observe")]
 pub mod ring;
 pub mod seal;
 mod sys;
+#[cfg(feature = "observe")]
 pub mod tripwire;
 pub mod verify;

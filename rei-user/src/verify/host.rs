@@ -46,7 +46,11 @@ impl Slots {
             HostState::Expected(directory) => (directory, true),
         };
         let Some(log) = log else {
-            return Ok(if is_expected { Found::Absent } else { Found::Nothing });
+            return Ok(if is_expected {
+                Found::Absent
+            } else {
+                Found::Nothing
+            });
         };
         match Self::of_file(&directory.join(log.to_string())) {
             Ok(slots) => Ok(Found::Slots(slots)),
@@ -89,13 +93,39 @@ impl Slot {
     }
 }
 
+/// Where a host's series stands: its name, and the number of the next log.
+pub(super) fn series_state(keys: &Path) -> Result<Option<(Hex<16>, u64)>, ReadError> {
+    const MAGIC: &[u8; 8] = b"REISER01";
+    const COVERED_BYTES: usize = 8 + 8 + 16 + 32;
+    let content = match read_file(&keys.join("series"), FILE_BYTES, Secrecy::Secret) {
+        Ok(content) => zeroize::Zeroizing::new(content),
+        Err(error) if error.is_absent() => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    let states = SLOTS_AT.into_iter().filter_map(|at| {
+        let covered = content.get(at..at + COVERED_BYTES)?;
+        let check: [u8; 4] = content
+            .get(at + COVERED_BYTES..at + COVERED_BYTES + 4)?
+            .try_into()
+            .ok()?;
+        let is_whole = covered.starts_with(MAGIC) && crc32(covered) == u32::from_le_bytes(check);
+        let number = u64::from_be_bytes(covered[8..16].try_into().ok()?);
+        is_whole.then_some((Hex(covered[16..32].try_into().ok()?), number))
+    });
+    Ok(states.max_by_key(|(_, number)| *number))
+}
+
 /// CRC-32/IEEE, bit by bit: two hundred bytes of a whole log.
-fn crc32(bytes: &[u8]) -> u32 {
+pub(super) fn crc32(bytes: &[u8]) -> u32 {
     let mut crc = u32::MAX;
     for byte in bytes {
         crc ^= u32::from(*byte);
         for _ in 0..8 {
-            crc = if crc & 1 == 1 { crc >> 1 ^ 0xedb8_8320 } else { crc >> 1 };
+            crc = if crc & 1 == 1 {
+                crc >> 1 ^ 0xedb8_8320
+            } else {
+                crc >> 1
+            };
         }
     }
     !crc
@@ -111,8 +141,8 @@ impl Examination<'_> {
         };
         let lowest = before.generations().min();
         let highest = after.generations().max();
-        let is_this_end = lowest.is_some_and(|lowest| lowest <= top + 1)
-            && highest.is_some_and(|highest| top < highest);
+        let is_this_end =
+            lowest.is_some_and(|lowest| lowest <= top + 1) && highest.is_some_and(|highest| top < highest);
         if !is_this_end {
             self.violate(Violation::KeyStateGeneration, Spread::Log, place, || {
                 format!("segment {top} is the last; the key state holds what opens {lowest:?} to {highest:?}")
@@ -120,7 +150,10 @@ impl Examination<'_> {
         }
         // An opening that was cut short still has its key; otherwise the segment was in use.
         let is_unopened = self.facts.last().is_some_and(|facts| facts.last_epoch.is_none());
-        let has_key = before.generations().chain(after.generations()).any(|at| at == top);
+        let has_key = before
+            .generations()
+            .chain(after.generations())
+            .any(|at| at == top);
         if is_unopened && !has_key {
             self.violate(Violation::Unsealed, Spread::Segment, place, || {
                 "its key is used up, so it has held more than there is".to_owned()
