@@ -45,6 +45,8 @@ pub mod coverage;
 #[cfg(feature = "observe")]
 pub mod decode;
 mod disk;
+#[cfg(all(test, feature = "observe"))]
+mod draw;
 #[cfg(feature = "observe")]
 pub mod engine;
 #[cfg(feature = "observe")]
