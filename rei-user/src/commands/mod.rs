@@ -17,6 +17,7 @@ mod doctor;
 mod explain;
 mod gate;
 mod judging;
+mod keygen;
 mod observation;
 mod plain;
 mod policy;
@@ -26,6 +27,7 @@ mod signals;
 mod stage;
 mod target;
 mod terminal;
+mod verify;
 
 /// Runs a command and gives its exit code.
 ///
@@ -37,6 +39,8 @@ pub fn run_command(command: Command) -> Result<u8> {
         Command::Attach(args) => attach::run(args),
         Command::Gate(args) => gate::run(args),
         Command::Policy(args) => policy::run(&args.command),
+        Command::Keygen(args) => keygen::run(&args),
+        Command::Verify(args) => verify::run(&args),
         Command::Doctor(args) => doctor::run(&args),
         Command::Stage(args) => Ok(stage::run(&args)),
     }
