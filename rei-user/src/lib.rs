@@ -8,14 +8,17 @@
 //! writes JSON lines and the summary. [`recorder`] is the thread that walks an event from `decode` to `report`, once
 //! [`identity`] has settled whose container it belongs to.
 //!
+//! Evidence that lasts: [`seal`] chains records into lines and ends each batch with a seal whose key is forgotten at
+//! once → [`log`] makes them durable in the order that every crash survives. [`format`](mod@format) says which bytes, [`keys`]
+//! where the keys come from, how they are kept and how they are forgotten.
+//!
 //! Beside the corridor, used by it and never using it: [`btf`] (offsets of the running kernel), [`engine`] (what a
 //! container engine knows), [`cgroup`] (the cgroup v2 tree), [`coverage`] (which routes no live sensor sees),
 //! [`gate`] (may this tool be called; does anybody object to what was seen), [`glob`] (patterns over bytes), [`paths`]
-//! (many patterns in one automaton), [`cidr`] (addresses that share their first bits), [`keys`] (of a host, its logs
-//! and their segments: derived, kept, forgotten), [`output`] (whole lines or nothing), [`quote`] (untrusted bytes made
-//! harmless for a terminal).
+//! (many patterns in one automaton), [`cidr`] (addresses that share their first bits), [`output`] (whole lines or
+//! nothing), [`quote`] (untrusted bytes made harmless for a terminal).
 //!
-//! The second building is [`verify`]: it reads what [`log`] keeps and shares [`format`] and the derivation of [`keys`]
+//! The second building is [`verify`]: it reads what [`log`] keeps and shares [`format`](mod@format) and the derivation of [`keys`]
 //! with the writer. It is all that a build without the feature `observe` has.
 #![deny(unsafe_code)]
 
@@ -42,6 +45,8 @@ pub mod coverage;
 #[cfg(feature = "observe")]
 pub mod decode;
 mod disk;
+#[cfg(all(test, feature = "observe"))]
+mod draw;
 #[cfg(feature = "observe")]
 pub mod engine;
 #[cfg(feature = "observe")]
@@ -72,6 +77,7 @@ pub mod recorder;
 pub mod report;
 #[cfg(feature = "observe")]
 pub mod ring;
+pub mod seal;
 mod sys;
 #[cfg(feature = "observe")]
 pub mod tripwire;

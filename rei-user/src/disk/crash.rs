@@ -1,4 +1,5 @@
-//! What a crash leaves, for tests: every state of a directory between two durable steps, and with a torn write.
+//! What a crash leaves, for tests: every state of a directory between two durable steps, and with a torn
+//! write.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -56,10 +57,10 @@ impl Snapshot {
         }
     }
 
-    /// This state, with the writes that lead to the next one cut short.
-    fn torn(&self, next: &Snapshot) -> Vec<Snapshot> {
+    /// This state, with the writes that lead to the next one cut short, in the files that can be torn.
+    fn torn(&self, next: &Snapshot, can_tear: fn(&Path) -> bool) -> Vec<Snapshot> {
         let mut states = Vec::new();
-        for (name, (mode, after)) in &next.files {
+        for (name, (mode, after)) in next.files.iter().filter(|(name, _)| can_tear(name)) {
             let Some((_, before)) = self.files.get(name) else {
                 continue;
             };
@@ -84,9 +85,13 @@ impl Snapshot {
     }
 }
 
-/// Every state that a crash during `action` could leave in `root`, in order: before each durable step, with each write
-/// torn, and at the end.
-pub(crate) fn states<T>(root: &Path, action: impl FnOnce() -> T) -> (Vec<Snapshot>, T) {
+/// Every state that a crash during `action` could leave in `root`, in order: before each durable step, with
+/// each write torn where `can_tear` says so of its file, and at the end.
+pub(crate) fn states<T>(
+    root: &Path,
+    can_tear: fn(&Path) -> bool,
+    action: impl FnOnce() -> T,
+) -> (Vec<Snapshot>, T) {
     let taken = Rc::new(RefCell::new(Vec::new()));
     let (sink, from) = (Rc::clone(&taken), root.to_owned());
     let watcher = move |_| {
@@ -100,7 +105,9 @@ pub(crate) fn states<T>(root: &Path, action: impl FnOnce() -> T) -> (Vec<Snapsho
     let mut states = Vec::new();
     for (at, state) in whole.iter().enumerate() {
         states.push(state.clone());
-        states.extend(whole.get(at + 1).map(|next| state.torn(next)).unwrap_or_default());
+        if let Some(next) = whole.get(at + 1) {
+            states.extend(state.torn(next, can_tear));
+        }
     }
     (states, result)
 }

@@ -152,6 +152,16 @@ impl Condition {
         })
     }
 
+    /// Whether it holds as soon as one of its [`Self::patterns`] or [`Self::prefixes`] for this argument matches.
+    pub(super) fn is_about_one(&self, name: ArgName) -> bool {
+        match self {
+            Condition::All(all) => matches!(all.as_slice(), [one] if one.is_about_one(name)),
+            Condition::Any(any) => any.iter().all(|one| one.is_about_one(name)),
+            Condition::Not(_) => false,
+            Condition::Argument(key, matcher) => key.observed == Some(name) && matcher.is_one_test(),
+        }
+    }
+
     fn necessary<T>(&self, of: &impl Fn(&ArgKey, &Matcher) -> Option<Vec<T>>) -> Option<Vec<T>> {
         match self {
             Condition::All(all) => all.iter().find_map(|one| one.necessary(of)),
@@ -212,6 +222,16 @@ impl Matcher {
             Matcher::Any(any) => union(any.iter().map(|one| one.necessary(of))),
             Matcher::Not(_) => None,
             Matcher::Test(test) => of(test),
+        }
+    }
+
+    /// Whether it is fulfilled as soon as one of its patterns or prefixes matches.
+    fn is_one_test(&self) -> bool {
+        match self {
+            Matcher::All(all) => matches!(all.as_slice(), [one] if one.is_one_test()),
+            Matcher::Any(any) => any.iter().all(Matcher::is_one_test),
+            Matcher::Not(_) => false,
+            Matcher::Test(_) => true,
         }
     }
 

@@ -24,7 +24,7 @@ pub use self::scpi::block_conductance;
 pub use self::spec::{ArgsSpec, CallsSpec, DecisionSpec, RuleError, RuleSpec, rules_in};
 
 use self::index::RuleIndex;
-use self::rule::Verdict;
+use self::rule::{Known, Verdict};
 
 mod argument;
 mod catalog;
@@ -141,7 +141,7 @@ impl SafetyGate {
         let rules = self.extra.iter().chain(&*self.catalog);
         rules
             .filter(|rule| rule.is_for_planned())
-            .find_map(|rule| match rule.judge(tool_name, &arguments) {
+            .find_map(|rule| match rule.judge(tool_name, &arguments, Known::Nothing) {
                 Verdict::Answers(decision) => Some(decision),
                 Verdict::Passes | Verdict::Undecided => None,
             })
@@ -167,13 +167,15 @@ impl SafetyGate {
             arguments: Arguments::Observed(args),
             undecided_rule: None,
         };
-        let places = self.index.as_ref().map(|index| index.places(tool_name, args));
-        let decision = match places {
-            Some(places) => self.decide(
-                places.iter().filter_map(|place| self.extra.get(*place)),
+        let found = self.index.as_ref().map(|index| index.candidates(tool_name, args));
+        let decision = match found {
+            Some(found) => self.decide(
+                found
+                    .iter()
+                    .filter_map(|one| Some((self.extra.get(one.place)?, one.known))),
                 &mut sight,
             ),
-            None => self.decide(self.extra.iter(), &mut sight),
+            None => self.decide(self.extra.iter().map(|rule| (rule, Known::Nothing)), &mut sight),
         };
         Observed {
             decision,
@@ -181,15 +183,25 @@ impl SafetyGate {
         }
     }
 
-    fn decide<'r>(&self, mut extra: impl Iterator<Item = &'r Rule>, sight: &mut Sight<'_>) -> Decision {
-        let first = extra.find_map(|rule| Some((rule, sight.ask(rule)?)));
+    fn decide<'r>(
+        &self,
+        mut extra: impl Iterator<Item = (&'r Rule, Known)>,
+        sight: &mut Sight<'_>,
+    ) -> Decision {
+        let first = extra.find_map(|(rule, known)| Some((rule, sight.ask(rule, known)?)));
         if let Some((rule, decision)) = &first
             && (!decision.approved || rule.names(sight.operation))
         {
             return decision.clone();
         }
         let mut catalog = self.catalog.iter();
-        let shipped = catalog.find_map(|rule| if rule.blocks() { sight.ask(rule) } else { None });
+        let shipped = catalog.find_map(|rule| {
+            if rule.blocks() {
+                sight.ask(rule, Known::Nothing)
+            } else {
+                None
+            }
+        });
         match (first, shipped) {
             (Some((_, decision)), Some(_)) if sight.is_excepted(extra) => decision,
             (_, Some(shipped)) => shipped,
@@ -197,7 +209,7 @@ impl SafetyGate {
             (None, None) => {
                 let mut others = self.catalog.iter().filter(|rule| !rule.blocks());
                 others
-                    .find_map(|rule| sight.ask(rule))
+                    .find_map(|rule| sight.ask(rule, Known::Nothing))
                     .unwrap_or_else(|| self.observed_default.clone())
             }
         }
@@ -217,7 +229,7 @@ struct Sight<'a> {
 }
 
 impl Sight<'_> {
-    fn ask(&mut self, rule: &Rule) -> Option<Decision> {
+    fn ask(&mut self, rule: &Rule, known: Known) -> Option<Decision> {
         if !rule.is_for_observed() || (rule.worst() == HazardLevel::Safe && !rule.names(self.operation)) {
             return None;
         }
@@ -226,7 +238,7 @@ impl Sight<'_> {
         if is_program && rule.listed_names().is_some() && Operation::of_tool_name(self.tool_name).is_some() {
             return None;
         }
-        match rule.judge(self.tool_name, &self.arguments) {
+        match rule.judge(self.tool_name, &self.arguments, known) {
             Verdict::Answers(decision) => Some(decision),
             Verdict::Passes => None,
             Verdict::Undecided => {
@@ -237,9 +249,9 @@ impl Sight<'_> {
     }
 
     /// Whether one of these rules, before any that blocks, approves the operation by name.
-    fn is_excepted<'r>(&mut self, rules: impl Iterator<Item = &'r Rule>) -> bool {
-        for rule in rules {
-            match self.ask(rule) {
+    fn is_excepted<'r>(&mut self, rules: impl Iterator<Item = (&'r Rule, Known)>) -> bool {
+        for (rule, known) in rules {
+            match self.ask(rule, known) {
                 Some(decision) if !decision.approved => return false,
                 Some(_) if rule.names(self.operation) => return true,
                 _ => {}

@@ -51,6 +51,14 @@ pub struct Rule {
     body: Body,
 }
 
+/// What was found out about a rule before it is asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Known {
+    Nothing,
+    /// What it asks of the arguments holds.
+    ConditionHolds,
+}
+
 /// What must be so for a rule to answer an observed operation.
 pub(super) enum Key<'a> {
     /// One of these matches its path.
@@ -146,13 +154,17 @@ impl Rule {
     }
 
     /// What it says about a call.
-    pub(super) fn judge(&self, tool_name: &str, arguments: &Arguments<'_>) -> Verdict {
+    pub(super) fn judge(&self, tool_name: &str, arguments: &Arguments<'_>, known: Known) -> Verdict {
         match &self.body {
             Body::Data(data) => {
                 if !data.tools.matches(tool_name) {
                     return Verdict::Passes;
                 }
-                match data.condition.holds(arguments) {
+                let truth = match known {
+                    Known::Nothing => data.condition.holds(arguments),
+                    Known::ConditionHolds => Truth::Yes,
+                };
+                match truth {
                     Truth::Yes => Verdict::Answers(Decision::new(data.answer.clone(), self.name.clone())),
                     Truth::No => Verdict::Passes,
                     Truth::Unknown => Verdict::Undecided,
@@ -173,6 +185,14 @@ impl Rule {
                 Tools::Prefixes(_) | Tools::Matcher(_) => None,
             },
             Body::Code { .. } => None,
+        }
+    }
+
+    /// Whether its condition holds as soon as its key for this argument matches.
+    pub(super) fn is_about_one(&self, name: ArgName) -> bool {
+        match &self.body {
+            Body::Data(data) => data.condition.is_about_one(name),
+            Body::Code { .. } => false,
         }
     }
 

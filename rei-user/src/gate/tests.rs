@@ -334,4 +334,6 @@ fn what_a_plan_declares_blocked_stays_blocked_under_any_rules() {
 
 mod conditions;
 mod document;
+mod index;
 mod observed;
+mod order;

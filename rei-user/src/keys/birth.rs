@@ -1,9 +1,10 @@
 //! The birth of a log: which number of the series it takes, and what a birth that was cut short leaves.
 //!
-//! Under the directory's lock: note the number and the log; advance the series in place; make the log's key state;
-//! (the log is made by its writer;) add the line `born` to the series' list; remove the note. A note that is found
-//! later tells how far its birth came: the series did not advance, then the number is still free; the key of segment 0
-//! is wiped, then the log was born; otherwise the number is void, and what could still open the log is wiped.
+//! Under the directory's lock: note the number and the log; advance the series in place; make the log's key
+//! state; (the log is made by its writer;) add the line `born` to the series' list; remove the note. A note
+//! that is found later tells how far its birth came: the series did not advance, then the number is still
+//! free; the key of segment 0 is wiped, then the log was born; otherwise the number is void, and what could
+//! still open the log is wiped.
 
 use serde::{Deserialize, Serialize};
 
@@ -31,7 +32,8 @@ struct Note {
     log: Hex<16>,
 }
 
-/// A log that is being born: its keys, and its place in the series. No other birth begins until this is dropped.
+/// A log that is being born: its keys, and its place in the series. No other birth begins until this is
+/// dropped.
 ///
 /// Dropped without [`Birth::finish`], the note stays, and the next birth settles it.
 pub struct Birth {
@@ -77,6 +79,36 @@ impl Birth {
         })
     }
 
+    /// Takes up the birth that the note is of, if it is this log's and the key of segment 0 still exists.
+    pub(super) fn resume(
+        directory: LockedDirectory,
+        host: &HostKey,
+        log: LogId,
+    ) -> Result<Option<Self>, KeyError> {
+        let mut series = open_series(&directory)?;
+        series.settle()?;
+        let Some(note) = read_note(&directory)? else {
+            return Ok(None);
+        };
+        let number = note.i.value();
+        if note.log != log.0 || number + 1 != series.number() {
+            return Ok(None);
+        }
+        let keys = LogKeys::open(&directory, log)?;
+        let Some(first) = keys.segment(0) else {
+            return Ok(None);
+        };
+        let certificate = host.certify(log, series.id(), number, first.signing.public());
+        drop(first);
+        Ok(Some(Birth {
+            directory,
+            series,
+            number,
+            keys,
+            certificate,
+        }))
+    }
+
     /// The log's name.
     #[must_use]
     pub const fn log(&self) -> LogId {
@@ -119,17 +151,24 @@ fn open_series(directory: &LockedDirectory) -> Result<Series, KeyError> {
     })
 }
 
+/// The note of a birth under way. One that was torn while it was written is as good as none: nothing had
+/// happened yet.
+fn read_note(directory: &LockedDirectory) -> Result<Option<Note>, KeyError> {
+    let content = directory.read(NOTE_FILE)?;
+    Ok(content.and_then(|content| serde_json::from_slice(&content).ok()))
+}
+
 /// Settles what a birth that was cut short left.
 fn settle(directory: &LockedDirectory, series: &mut Series) -> Result<(), KeyError> {
     series.settle()?;
-    let Some(content) = directory.read(NOTE_FILE)? else {
-        return Ok(());
+    let Some(note) = read_note(directory)? else {
+        return if directory.has(NOTE_FILE)? {
+            directory.remove(NOTE_FILE)
+        } else {
+            Ok(())
+        };
     };
     let path = directory.path_of(NOTE_FILE);
-    let Ok(note) = serde_json::from_slice::<Note>(&content) else {
-        // Torn while it was written: nothing had happened yet.
-        return directory.remove(NOTE_FILE);
-    };
     let (number, log) = (note.i.value(), LogId(note.log));
     if number + 1 == series.number() {
         let fate = match LogKeys::open(directory, log) {

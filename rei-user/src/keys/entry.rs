@@ -1,7 +1,7 @@
 //! The list of a series: which number became which log, and which number became none.
 //!
-//! A line a number, so that none is ever silently missing. Each line is tagged with a key that evolves with the
-//! series: whoever takes the host over can add lines for what comes, but cannot void a log of the past.
+//! A line a number, so that none is ever silently missing. Each line is tagged with a key that evolves with
+//! the series: whoever takes the host over can add lines for what comes, but cannot void a log of the past.
 
 use std::io::Read as _;
 use std::os::unix::fs::FileExt as _;
@@ -124,12 +124,11 @@ pub(super) fn add(directory: &LockedDirectory, line: &[u8]) -> Result<(), KeyErr
             .map_err(KeyError::io("cut the torn line of", &path))?;
     }
     let said = tail[..whole].strip_suffix(b"\n").unwrap_or_default();
-    if said.rsplit(|byte| *byte == b'\n').next() == Some(line) {
-        return Ok(());
+    if said.rsplit(|byte| *byte == b'\n').next() != Some(line) {
+        let mut bytes = line.to_vec();
+        bytes.push(b'\n');
+        disk::append(&file, &bytes).map_err(KeyError::io("write", &path))?;
     }
-    let mut bytes = line.to_vec();
-    bytes.push(b'\n');
-    disk::append(&file, &bytes).map_err(KeyError::io("write", &path))?;
     disk::sync(&file).map_err(KeyError::io("make durable", &path))
 }
 

@@ -199,6 +199,15 @@ impl HostKeys {
         Birth::begin(self.directory.lock()?, &self.key, log, seed)
     }
 
+    /// Takes up the birth of a log that a crash cut short, if nothing has settled it yet and the log's
+    /// segment 0 has never taken an event.
+    ///
+    /// # Errors
+    /// If the keys cannot be used.
+    pub fn resume_birth(&self, log: LogId) -> Result<Option<Birth>, KeyError> {
+        Birth::resume(self.directory.lock()?, &self.key, log)
+    }
+
     /// The number of the next log, and the series that it will belong to.
     ///
     /// # Errors

@@ -216,14 +216,14 @@ fn old_keys_are_gone_from_the_disk() {
     }
 }
 
-/// Each durable step of a birth, and each torn write: what it leaves is settled by the next birth, no number is
-/// missing, none is used twice, and a void log has no keys.
+/// Each durable step of a birth, and each torn write: what it leaves is settled by the next birth, no number
+/// is missing, none is used twice, and a void log has no keys.
 #[test]
 fn a_crash_at_any_step_of_a_birth_leaves_no_number_missing() {
     let (temporary, keys, _) = made();
     bear(&keys);
     let auditor = auditor(keys.path());
-    let (states, _) = crash::states(temporary.path(), || bear(&keys));
+    let (states, _) = crash::states(temporary.path(), |_| true, || bear(&keys));
     assert!(states.len() > 20, "{}", states.len());
     let (mut voided, mut freed) = (0, 0);
     for (at, state) in states.iter().enumerate() {
@@ -267,9 +267,13 @@ fn a_crash_at_any_step_of_a_birth_leaves_no_number_missing() {
 #[test]
 fn a_crash_at_any_step_of_making_keys_can_be_repeated() {
     let (temporary, path) = home();
-    let (states, _) = crash::states(temporary.path(), || {
-        HostKeys::create(&path, ORIGIN).expect("nothing is there");
-    });
+    let (states, _) = crash::states(
+        temporary.path(),
+        |_| true,
+        || {
+            HostKeys::create(&path, ORIGIN).expect("nothing is there");
+        },
+    );
     assert!(states.len() > 10, "{}", states.len());
     for (at, state) in states.iter().enumerate() {
         let (_restored, home) = home();

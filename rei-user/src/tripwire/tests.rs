@@ -10,6 +10,7 @@ mod contacts;
 mod executions;
 mod files;
 mod properties;
+mod reach;
 
 /// What is expected: the ground's first word, or the wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -25,6 +25,7 @@ use crate::tripwire::Bindings;
 
 use self::everything::everything;
 
+mod arbitrary;
 mod everything;
 mod lines;
 mod output;
