@@ -12,6 +12,8 @@ use crate::attach::RING_BYTES_DEFAULT;
 use crate::enrich::{Access, Errno, Origin};
 use crate::policy::Severity;
 
+mod value;
+
 /// Exit code of `rei run` when it could not do its work.
 pub const EXIT_RUN_FAILED: u8 = 125;
 /// Exit code of every other command when it could not do its work.
@@ -112,7 +114,7 @@ pub struct AttachArgs {
     #[arg(short, long, value_name = "FILE", requires = "json")]
     pub output: Option<PathBuf>,
     /// End after this time (`500ms`, `3s`, `2m`, `1h`)
-    #[arg(long = "for", value_name = "TIME", value_parser = parse_duration)]
+    #[arg(long = "for", value_name = "TIME", value_parser = value::duration)]
     pub duration: Option<Duration>,
     /// Options shared with the other recording commands.
     #[command(flatten)]
@@ -126,7 +128,7 @@ pub struct AttachArgs {
 #[derive(Debug, Args)]
 pub struct RecordingArgs {
     /// Size of the kernel's event buffer: a power of two, a multiple of the page size
-    #[arg(long, value_name = "N", default_value_t = RING_BYTES_DEFAULT, value_parser = parse_ring_bytes)]
+    #[arg(long, value_name = "N", default_value_t = RING_BYTES_DEFAULT, value_parser = value::ring_bytes)]
     pub ring_bytes: u32,
     /// Do not let an incomplete record change the exit code
     #[arg(long)]
@@ -146,7 +148,7 @@ pub struct GateArgs {
     #[arg(value_name = "NAME")]
     pub tool_name: String,
     /// An argument of the call: `KEY=TEXT`, or `KEY:=JSON`
-    #[arg(long = "arg", value_name = "KEY=VALUE", value_parser = parse_tool_argument)]
+    #[arg(long = "arg", value_name = "KEY=VALUE", value_parser = value::tool_argument)]
     pub args: Vec<(String, Value)>,
     /// Policy whose gate rules are asked first: a file, or the name of a shipped one
     #[arg(long, value_name = "NAME|FILE")]
@@ -179,7 +181,7 @@ pub struct PolicyArgs {
     #[arg(long, value_name = "NAME")]
     pub allow_env: Vec<String>,
     /// The mildest finding that makes the run fail: caution, tripped or blocked [default: the policy's]
-    #[arg(long, value_name = "SEVERITY", value_parser = parse_severity)]
+    #[arg(long, value_name = "SEVERITY", value_parser = value::severity)]
     pub fail_on: Option<Severity>,
     /// Start with an unsafe policy of one's own without asking
     #[arg(long)]
@@ -233,14 +235,14 @@ pub struct PolicyExplainArgs {
     #[arg(long)]
     pub path: Option<OsString>,
     /// What an open does: read, write, create, truncate, append, directory, path_only; several with commas
-    #[arg(long, value_delimiter = ',', default_value = "read", value_parser = parse_access)]
+    #[arg(long, value_delimiter = ',', default_value = "read", value_parser = value::access)]
     pub access: Vec<Access>,
     /// Where the file comes from: image, upper, bind:SOURCE, volume:NAME, tmpfs, proc, sys, dev, memfd, engine, host,
     /// unknown
-    #[arg(long, default_value = "image", value_parser = parse_origin)]
+    #[arg(long, default_value = "image", value_parser = value::origin)]
     pub origin: Origin,
     /// Major and minor number of a character device
-    #[arg(long, value_name = "MAJOR:MINOR", value_parser = parse_device)]
+    #[arg(long, value_name = "MAJOR:MINOR", value_parser = value::device)]
     pub device: Option<(u32, u32)>,
     /// Address and port of a connect
     #[arg(long, value_name = "ADDRESS:PORT")]
@@ -252,7 +254,7 @@ pub struct PolicyExplainArgs {
     #[arg(long = "arg", value_name = "WORD", allow_hyphen_values = true)]
     pub arguments: Vec<OsString>,
     /// The operation failed with this error: ENOENT, EACCES, EPERM, ...
-    #[arg(long, value_parser = parse_errno)]
+    #[arg(long, value_parser = value::errno)]
     pub errno: Option<Errno>,
     /// Value of ${workdir}
     #[arg(long)]
@@ -303,101 +305,6 @@ pub fn usage_failure_code(arguments: &[OsString]) -> u8 {
     }
 }
 
-/// The key ends at the first `=`; a colon right before it says that the value is JSON.
-fn parse_tool_argument(text: &str) -> Result<(String, Value), String> {
-    let (key, value) = text
-        .split_once('=')
-        .ok_or_else(|| "no `=`; write it like key=text or key:=json".to_owned())?;
-    let (key, value) = match key.strip_suffix(':') {
-        Some(key) => {
-            let value =
-                serde_json::from_str(value).map_err(|error| format!("the value is no JSON: {error}"))?;
-            (key, value)
-        }
-        None => (key, Value::from(value)),
-    };
-    if key.is_empty() {
-        return Err("no key; write it like key=text or key:=json".to_owned());
-    }
-    Ok((key.to_owned(), value))
-}
-
-fn parse_severity(text: &str) -> Result<Severity, String> {
-    let found = Severity::ALL.into_iter().find(|severity| severity.name() == text);
-    found.ok_or_else(|| "write caution, tripped or blocked".to_owned())
-}
-
-fn parse_access(text: &str) -> Result<Access, String> {
-    let found = Access::ALL.into_iter().find(|access| access.name() == text);
-    found.ok_or_else(|| format!("write some of {}", Access::ALL.map(Access::name).join(", ")))
-}
-
-fn parse_origin(text: &str) -> Result<Origin, String> {
-    Ok(match text.split_once(':').unwrap_or((text, "")) {
-        ("image", "") => Origin::Image,
-        ("upper", "") => Origin::Upper,
-        ("bind", source) => Origin::Bind(source.into()),
-        ("volume", name) => Origin::Volume(name.into()),
-        ("tmpfs", "") => Origin::Tmpfs,
-        ("proc", "") => Origin::Proc,
-        ("sys", "") => Origin::Sys,
-        ("dev", "") => Origin::Dev,
-        ("memfd", "") => Origin::Memfd,
-        ("engine", "") => Origin::Engine,
-        ("host", "") => Origin::Host,
-        ("unknown", "") => Origin::Unknown,
-        _ => return Err("there is no such origin; --help lists them".to_owned()),
-    })
-}
-
-fn parse_device(text: &str) -> Result<(u32, u32), String> {
-    let numbers = text
-        .split_once(':')
-        .and_then(|(major, minor)| Some((major.parse().ok()?, minor.parse().ok()?)));
-    numbers.ok_or_else(|| "write it like 1:3".to_owned())
-}
-
-fn parse_errno(text: &str) -> Result<Errno, String> {
-    let found = (1..134).map(Errno).find(|errno| errno.to_string() == text);
-    found.ok_or_else(|| "there is no such error; write it like ENOENT".to_owned())
-}
-
-fn parse_ring_bytes(text: &str) -> Result<u32, String> {
-    let page_size = rustix::param::page_size();
-    let bytes: u32 = text
-        .parse()
-        .map_err(|_| "not a number of bytes below 2^32".to_owned())?;
-    if !bytes.is_power_of_two() {
-        return Err(format!(
-            "not a power of two; {} is the next one",
-            bytes.saturating_add(1).next_power_of_two()
-        ));
-    }
-    if (bytes as usize) < page_size {
-        return Err(format!("not a multiple of the page size, {page_size}"));
-    }
-    Ok(bytes)
-}
-
-fn parse_duration(text: &str) -> Result<Duration, String> {
-    let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
-    let (number, unit) = text.split_at(digits);
-    let number: u64 = number
-        .parse()
-        .map_err(|_| "not a time; write it like 500ms, 3s, 2m or 1h".to_owned())?;
-    let millis = match unit {
-        "ms" => 1,
-        "s" => 1_000,
-        "m" => 60_000,
-        "h" => 3_600_000,
-        _ => return Err("no unit; write it like 500ms, 3s, 2m or 1h".to_owned()),
-    };
-    number
-        .checked_mul(millis)
-        .map(Duration::from_millis)
-        .ok_or_else(|| "too long".to_owned())
-}
-
 #[cfg(test)]
 mod tests {
     use clap::CommandFactory;
@@ -445,51 +352,6 @@ mod tests {
             &["rei", "run", "--nope", "--", "ls"],
         ] {
             assert!(parse(words).is_err(), "{words:?}");
-        }
-    }
-
-    #[test]
-    fn ring_sizes() {
-        assert_eq!(parse_ring_bytes("65536"), Ok(65536));
-        for bad in ["0", "1", "1024", "65537", "-1", "4294967296", "64k", ""] {
-            assert!(parse_ring_bytes(bad).is_err(), "{bad}");
-        }
-    }
-
-    #[test]
-    fn durations() {
-        assert_eq!(parse_duration("3s"), Ok(Duration::from_secs(3)));
-        assert_eq!(parse_duration("250ms"), Ok(Duration::from_millis(250)));
-        assert_eq!(parse_duration("2m"), Ok(Duration::from_secs(120)));
-        for bad in [
-            "",
-            "3",
-            "s",
-            "3d",
-            "-1s",
-            "99999999999999999999s",
-            "18446744073709551615h",
-        ] {
-            assert!(parse_duration(bad).is_err(), "{bad}");
-        }
-    }
-
-    #[test]
-    fn tool_arguments() {
-        let parsed = |text| parse_tool_argument(text).map(|(key, value)| (key, value.to_string()));
-        for (text, key, json) in [
-            ("a=b", "a", r#""b""#),
-            ("a=", "a", r#""""#),
-            ("a=1", "a", r#""1""#),
-            ("a=b=c", "a", r#""b=c""#),
-            ("a:=1.5", "a", "1.5"),
-            ("a:=[\"x\"]", "a", r#"["x"]"#),
-            ("a=:=", "a", r#"":=""#),
-        ] {
-            assert_eq!(parsed(text), Ok((key.to_owned(), json.to_owned())), "{text}");
-        }
-        for bad in ["", "a", "=b", ":=1", "a:=", "a:=x"] {
-            assert!(parse_tool_argument(bad).is_err(), "{bad}");
         }
     }
 

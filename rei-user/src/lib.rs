@@ -10,13 +10,15 @@
 //!
 //! Beside the corridor, used by it and never using it: [`btf`] (offsets of the running kernel), [`engine`] (what a
 //! container engine knows), [`cgroup`] (the cgroup v2 tree), [`coverage`] (which routes no live sensor sees),
-//! [`gate`] (may this tool be called; does anybody object to what was seen), [`output`] (whole lines or nothing),
-//! [`quote`] (untrusted bytes made harmless for a terminal).
+//! [`gate`] (may this tool be called; does anybody object to what was seen), [`glob`] (patterns over bytes), [`paths`]
+//! (many patterns in one automaton), [`cidr`] (addresses that share their first bits), [`output`] (whole lines or
+//! nothing), [`quote`] (untrusted bytes made harmless for a terminal).
 #![deny(unsafe_code)]
 
 pub mod attach;
 pub mod btf;
 pub mod cgroup;
+pub mod cidr;
 pub mod cli;
 pub mod commands;
 pub mod coverage;
@@ -25,9 +27,13 @@ pub mod engine;
 pub mod enrich;
 pub mod format;
 pub mod gate;
+pub mod glob;
 pub mod identity;
+#[cfg(test)]
+mod imports;
 pub mod judge;
 pub mod output;
+pub mod paths;
 pub mod policy;
 pub mod quote;
 pub mod recorder;

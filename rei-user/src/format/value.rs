@@ -41,6 +41,9 @@ impl<'de> Deserialize<'de> for Decimal {
 pub struct Count(u64);
 
 impl Count {
+    /// One.
+    pub const ONE: Self = Count(1);
+
     /// This many.
     #[must_use]
     pub fn new(count: u64) -> Self {

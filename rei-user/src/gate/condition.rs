@@ -4,16 +4,17 @@
 //! makes the answer unknown, and `not` leaves it so: nothing is ever approved because something could not be read.
 
 use std::collections::HashSet;
-use std::fmt::Write as _;
 use std::net::IpAddr;
 use std::ops::Bound;
 
-use ipnet::IpNet;
 use regex_automata::meta::Regex;
 use serde_json::Value;
 
+use crate::cidr::Cidr;
+
 use super::argument::{Argument, Arguments, Number};
 use super::operation::ArgName;
+use super::pattern::Pattern;
 
 /// Whether a condition holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,9 +86,10 @@ pub(super) enum Test {
     Prefix(Box<[u8]>),
     /// A compiled glob, and the glob as a regular expression of the whole text.
     Glob(Regex, Box<str>),
-    Regex(Regex),
+    /// A compiled regular expression, and how it was written.
+    Regex(Regex, Box<str>),
     Range(Bound<Number>, Bound<Number>),
-    Cidr(Box<[IpNet]>),
+    Cidr(Box<[Cidr]>),
     /// Every text that the pattern's first group captures is handed to the matcher.
     Capture(Regex, Box<Matcher>),
 }
@@ -128,20 +130,40 @@ impl Condition {
 }
 
 impl Condition {
-    /// Regular expressions of whole texts, one of which matches the argument whenever the condition holds.
-    pub(super) fn patterns(&self, name: ArgName) -> Option<Vec<String>> {
+    /// Patterns one of which matches the argument, a text, whenever the condition holds.
+    pub(super) fn patterns(&self, name: ArgName) -> Option<Vec<Pattern>> {
+        self.necessary(&|key, matcher| {
+            if key.observed == Some(name) {
+                matcher.patterns()
+            } else {
+                None
+            }
+        })
+    }
+
+    /// Prefixes one of which has the argument, an address, whenever the condition holds.
+    pub(super) fn prefixes(&self, name: ArgName) -> Option<Vec<Cidr>> {
+        self.necessary(&|key, matcher| {
+            if key.observed == Some(name) {
+                matcher.prefixes()
+            } else {
+                None
+            }
+        })
+    }
+
+    fn necessary<T>(&self, of: &impl Fn(&ArgKey, &Matcher) -> Option<Vec<T>>) -> Option<Vec<T>> {
         match self {
-            Condition::All(all) => all.iter().find_map(|one| one.patterns(name)),
-            Condition::Any(any) => union(any.iter().map(|one| one.patterns(name))),
+            Condition::All(all) => all.iter().find_map(|one| one.necessary(of)),
+            Condition::Any(any) => union(any.iter().map(|one| one.necessary(of))),
             Condition::Not(_) => None,
-            Condition::Argument(key, matcher) if key.observed == Some(name) => matcher.patterns(),
-            Condition::Argument(..) => None,
+            Condition::Argument(key, matcher) => of(key, matcher),
         }
     }
 }
 
-fn union(mut patterns: impl Iterator<Item = Option<Vec<String>>>) -> Option<Vec<String>> {
-    patterns.try_fold(Vec::new(), |mut all, some| {
+fn union<T>(mut parts: impl Iterator<Item = Option<Vec<T>>>) -> Option<Vec<T>> {
+    parts.try_fold(Vec::new(), |mut all, some| {
         all.extend(some?);
         Some(all)
     })
@@ -174,12 +196,22 @@ impl Matcher {
         }
     }
 
-    fn patterns(&self) -> Option<Vec<String>> {
+    /// Patterns one of which matches every text that fulfils it.
+    pub(super) fn patterns(&self) -> Option<Vec<Pattern>> {
+        self.necessary(&Test::patterns)
+    }
+
+    /// Prefixes one of which has every address that fulfils it.
+    fn prefixes(&self) -> Option<Vec<Cidr>> {
+        self.necessary(&Test::prefixes)
+    }
+
+    fn necessary<T>(&self, of: &impl Fn(&Test) -> Option<Vec<T>>) -> Option<Vec<T>> {
         match self {
-            Matcher::All(all) => all.iter().find_map(Matcher::patterns),
-            Matcher::Any(any) => union(any.iter().map(Matcher::patterns)),
+            Matcher::All(all) => all.iter().find_map(|one| one.necessary(of)),
+            Matcher::Any(any) => union(any.iter().map(|one| one.necessary(of))),
             Matcher::Not(_) => None,
-            Matcher::Test(test) => test.patterns(),
+            Matcher::Test(test) => of(test),
         }
     }
 
@@ -212,19 +244,23 @@ impl Test {
         }
     }
 
-    fn patterns(&self) -> Option<Vec<String>> {
+    fn patterns(&self) -> Option<Vec<Pattern>> {
         match self {
-            Test::OneOf(one_of) if one_of.numbers.is_empty() => Some(
-                one_of
-                    .texts
-                    .iter()
-                    .map(|text| format!(r"\A{}\z", escaped(text)))
-                    .collect(),
-            ),
-            Test::Prefix(prefix) => Some(vec![format!(r"(?s-u)\A{}.*\z", escaped(prefix))]),
-            Test::Glob(_, whole) => Some(vec![whole.to_string()]),
-            // Unanchored ones would make the automaton large.
-            Test::OneOf(_) | Test::Regex(_) | Test::Range(..) | Test::Cidr(_) | Test::Capture(..) => None,
+            Test::OneOf(one_of) if one_of.numbers.is_empty() => {
+                Some(one_of.texts.iter().map(|text| Pattern::equal(text)).collect())
+            }
+            Test::Prefix(prefix) => Some(vec![Pattern::prefix(prefix)]),
+            Test::Glob(_, whole) => Some(vec![Pattern::whole(whole)]),
+            Test::Regex(_, written) => Some(vec![Pattern::of_regex(written)?]),
+            Test::OneOf(_) | Test::Range(..) | Test::Cidr(_) | Test::Capture(..) => None,
+        }
+    }
+
+    fn prefixes(&self) -> Option<Vec<Cidr>> {
+        match self {
+            Test::Cidr(nets) => Some(nets.to_vec()),
+            Test::OneOf(one_of) => Some(one_of.addresses.iter().copied().map(Cidr::of).collect()),
+            _ => None,
         }
     }
 
@@ -236,7 +272,7 @@ impl Test {
         match self {
             Test::OneOf(one_of) => one_of.holds_for(value),
             Test::Prefix(prefix) => value.text().is_some_and(|text| text.starts_with(prefix)),
-            Test::Glob(pattern, _) | Test::Regex(pattern) => {
+            Test::Glob(pattern, _) | Test::Regex(pattern, _) => {
                 value.text().is_some_and(|text| pattern.is_match(&*text))
             }
             Test::Range(low, high) => value
@@ -244,7 +280,7 @@ impl Test {
                 .is_some_and(|number| std::ops::RangeBounds::contains(&(*low, *high), &number)),
             Test::Cidr(nets) => value
                 .address()
-                .is_some_and(|address| nets.iter().any(|net| net.contains(&address))),
+                .is_some_and(|address| nets.iter().any(|net| net.has(address))),
             Test::Capture(pattern, matcher) => value.text().is_some_and(|text| {
                 let mut captures = pattern.captures_iter(&*text);
                 captures.any(|capture| {
@@ -254,14 +290,6 @@ impl Test {
             }),
         }
     }
-}
-
-/// The bytes as a regular expression.
-fn escaped(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::from("(?-u)"), |mut out, byte| {
-        let _ = write!(out, r"\x{byte:02x}");
-        out
-    })
 }
 
 impl OneOf {

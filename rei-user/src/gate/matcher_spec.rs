@@ -3,14 +3,14 @@
 //! A value alone means `equals`, a list alone means `in`, a table holds operators that must all hold.
 
 use std::fmt;
-use std::net::IpAddr;
 use std::ops::Bound;
 
-use ipnet::IpNet;
 use serde::Deserialize;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserializer, MapAccess, SeqAccess, Visitor};
 use toml::Spanned;
+
+use crate::cidr::Cidr;
 
 use super::argument::Number;
 use super::condition::{Matcher, OneOf, Test};
@@ -253,7 +253,10 @@ impl Operators {
             let here = place.at("regex", regex);
             expected.can_be_text(&here)?;
             let pattern = pattern::regex(regex.get_ref()).map_err(|reason| here.error(reason))?;
-            all.push(Matcher::Test(Test::Regex(pattern)));
+            all.push(Matcher::Test(Test::Regex(
+                pattern,
+                regex.get_ref().as_str().into(),
+            )));
         }
         if let Some(capture) = &self.capture {
             let here = place.at("capture", capture);
@@ -338,35 +341,17 @@ fn cidr(cidrs: &Cidrs, place: &Place, expected: Expected<'_>) -> Result<Matcher,
     if texts.is_empty() {
         return Err(place.error("the list is empty; it can never match"));
     }
-    let nets: Result<Box<[IpNet]>, RuleError> = texts.iter().map(|text| net(text, place)).collect();
+    let nets: Result<Box<[Cidr]>, RuleError> = texts.iter().map(|text| net(text, place)).collect();
     Ok(Matcher::Test(Test::Cidr(nets?)))
 }
 
-fn net(text: &str, place: &Place) -> Result<IpNet, RuleError> {
-    if let Ok(address) = text.parse::<IpAddr>() {
-        return Ok(address.to_canonical().into());
-    }
-    let net: IpNet = text.parse().map_err(|_| {
-        place.error(format!(
-            "\"{text}\" is no network; write it like 10.0.0.0/8 or fd00::/8"
+fn net(text: &str, place: &Place) -> Result<Cidr, RuleError> {
+    let net = Cidr::parse(text).unwrap_or_else(|| {
+        Err(format!(
+            "{text:?} is no network; write it like 10.0.0.0/8 or fd00::/8"
         ))
-    })?;
-    if net.network() != net.addr() {
-        return Err(place.error(format!(
-            "\"{text}\" is an address in a network; write {}",
-            net.trunc()
-        )));
-    }
-    // Addresses are compared in their IPv4 form where they have one.
-    if let IpNet::V6(net) = net
-        && let Some(four) = net.addr().to_ipv4_mapped()
-    {
-        let bits = net.prefix_len().saturating_sub(96);
-        return ipnet::Ipv4Net::new(four, bits)
-            .map(IpNet::V4)
-            .map_err(|error| place.error(error.to_string()));
-    }
-    Ok(net)
+    });
+    net.map_err(|reason| place.error(reason))
 }
 
 fn bound(

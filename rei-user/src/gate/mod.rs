@@ -39,6 +39,7 @@ mod plan;
 mod rule;
 mod scpi;
 mod spec;
+mod texts;
 
 /// Name of the rule in the decision about a call that no rule knows.
 pub const DEFAULT_DENY_UNKNOWN: &str = "default-deny-unknown";

@@ -3,12 +3,20 @@
 //! Both work on bytes, so that a name that is not UTF-8 cannot slip past `*` or `.`, and `.` includes line ends.
 //! One engine runs both, in time linear in the text.
 
+use std::fmt::Write as _;
+
 use regex_automata::meta::Regex;
+use regex_automata::nfa::thompson::{NFA, WhichCaptures};
 use regex_automata::util::syntax;
 
-use crate::policy::Glob;
+use crate::glob::Glob;
+use crate::paths::Begin;
 
 use super::condition::Test;
+
+/// States of the largest regular expression that goes into an automaton with others. Each text that the automaton has
+/// to tell apart costs it a set of such states; `^/srv/[a-z]+/data-[0-9]+$` has 30.
+const SHARED_STATES_MAX: usize = 512;
 
 /// Longest pattern: holds a glob of the longest path (4096 bytes), each byte written as `\xHH`.
 const PATTERN_BYTES_MAX: usize = 16_384;
@@ -16,6 +24,68 @@ const PATTERN_BYTES_MAX: usize = 16_384;
 const COMPILED_BYTES_MAX: usize = 1 << 20;
 /// Deepest nesting of groups in one pattern.
 const NESTING_MAX: u32 = 64;
+
+/// A regular expression as an index needs it: matched against many texts together with others.
+#[derive(Clone, Debug)]
+pub(super) struct Pattern {
+    pub(super) regex: String,
+    pub(super) begin: Begin,
+}
+
+impl Pattern {
+    /// Matches this text alone.
+    pub(super) fn equal(text: &[u8]) -> Self {
+        Pattern::whole(&format!(r"\A{}\z", escaped(text)))
+    }
+
+    /// Matches what begins with this.
+    pub(super) fn prefix(prefix: &[u8]) -> Self {
+        Pattern::whole(&format!(r"\A{}", escaped(prefix)))
+    }
+
+    /// A regular expression that can begin at the first byte only.
+    pub(super) fn whole(regex: &str) -> Self {
+        Pattern {
+            regex: regex.to_owned(),
+            begin: Begin::AtFirst,
+        }
+    }
+
+    /// A regular expression as a rule has it; `None` if it is too large to share an automaton with others.
+    pub(super) fn of_regex(written: &str) -> Option<Self> {
+        let nfa = NFA::compiler()
+            .syntax(syntax())
+            .configure(NFA::config().utf8(false).which_captures(WhichCaptures::None))
+            .build(written)
+            .ok()?;
+        let begin = if nfa.is_always_start_anchored() {
+            Begin::AtFirst
+        } else {
+            Begin::Anywhere
+        };
+        (nfa.states().len() <= SHARED_STATES_MAX).then(|| Pattern {
+            regex: written.to_owned(),
+            begin,
+        })
+    }
+}
+
+/// The bytes as a regular expression.
+fn escaped(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::from("(?-u)"), |mut out, byte| {
+        // Writing to a string cannot fail.
+        let _ = write!(out, r"\x{byte:02x}");
+        out
+    })
+}
+
+fn syntax() -> syntax::Config {
+    syntax::Config::new()
+        .unicode(false)
+        .utf8(false)
+        .dot_matches_new_line(true)
+        .nest_limit(NESTING_MAX)
+}
 
 /// What a glob is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,18 +106,13 @@ pub(super) fn regex(pattern: &str) -> Result<Regex, String> {
             "the pattern is longer than {PATTERN_BYTES_MAX} bytes; shorten it"
         ));
     }
-    let syntax = syntax::Config::new()
-        .unicode(false)
-        .utf8(false)
-        .dot_matches_new_line(true)
-        .nest_limit(NESTING_MAX);
     let limits = Regex::config()
         .utf8_empty(false)
         .nfa_size_limit(Some(COMPILED_BYTES_MAX))
         .onepass_size_limit(Some(COMPILED_BYTES_MAX));
     Regex::builder()
         .configure(limits)
-        .syntax(syntax)
+        .syntax(syntax())
         .build(pattern)
         .map_err(|error| match error.syntax_error() {
             Some(error) => last_line(&error.to_string()),

@@ -3,11 +3,13 @@
 use std::fmt;
 use std::sync::Arc;
 
+use crate::cidr::Cidr;
+
 use super::argument::{Argument, Arguments};
 use super::condition::{Condition, Matcher, Test, Truth};
 use super::decision::{Answer, Decision, HazardLevel};
 use super::operation::{ArgName, Operation};
-use super::pattern;
+use super::pattern::{self, Pattern};
 use super::spec::RuleError;
 
 /// Which calls a rule is for.
@@ -47,6 +49,20 @@ pub struct Rule {
     name: Arc<str>,
     calls: Calls,
     body: Body,
+}
+
+/// What must be so for a rule to answer an observed operation.
+pub(super) enum Key<'a> {
+    /// One of these matches its path.
+    Path(Vec<Pattern>),
+    /// One of these has its address.
+    Address(Vec<Cidr>),
+    /// It has one of these names.
+    Names(&'a [Box<str>]),
+    /// One of these matches its name.
+    Name(Vec<Pattern>),
+    /// Nothing that can be looked up.
+    None,
 }
 
 /// What a rule says about a call.
@@ -160,11 +176,25 @@ impl Rule {
         }
     }
 
-    /// Regular expressions of whole paths, one of which matches the path of every operation that it answers.
-    pub(super) fn path_patterns(&self) -> Option<Vec<String>> {
-        match &self.body {
-            Body::Data(data) => data.condition.patterns(ArgName::Path),
-            Body::Code { .. } => None,
+    /// What can be looked up to find that it cannot answer an observed operation.
+    pub(super) fn key(&self) -> Key<'_> {
+        let Body::Data(data) = &self.body else {
+            return Key::None;
+        };
+        let Data { tools, condition, .. } = &**data;
+        if let Some(patterns) = condition.patterns(ArgName::Path) {
+            return Key::Path(patterns);
+        }
+        if let Some(prefixes) = condition.prefixes(ArgName::Address) {
+            return Key::Address(prefixes);
+        }
+        match tools {
+            Tools::Names(names) => Key::Names(names),
+            Tools::Prefixes(prefixes) => {
+                let prefixes = prefixes.iter().map(|prefix| Pattern::prefix(prefix.as_bytes()));
+                Key::Name(prefixes.collect())
+            }
+            Tools::Matcher(matcher) => matcher.patterns().map_or(Key::None, Key::Name),
         }
     }
 }
@@ -214,7 +244,7 @@ pub fn allow_by_prefix(prefix: &str, rule_name: Option<&str>) -> Rule {
 pub fn block_by_pattern(regex: &str, reason: &str, rule_name: Option<&str>) -> Result<Rule, RuleError> {
     let pattern = pattern::regex(regex).map_err(|reason| RuleError::new("regex", reason, None))?;
     let name = rule_name.map_or_else(|| format!("block-by-pattern:{regex}"), str::to_owned);
-    let tools = Tools::Matcher(Matcher::Test(Test::Regex(pattern)));
+    let tools = Tools::Matcher(Matcher::Test(Test::Regex(pattern, regex.into())));
     let answer = Answer::new(HazardLevel::Blocked).with_note(reason);
     Ok(Rule::new(&name, Calls::Both, tools, Condition::none(), answer))
 }

@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
+use crate::glob::Glob;
 use crate::policy::document::Reader;
-use crate::policy::glob::Glob;
 use crate::policy::read::{Declared, Placed};
 use crate::policy::rule::{Pattern, Rule};
 

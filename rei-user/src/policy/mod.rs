@@ -11,12 +11,12 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest as _, Sha256};
 
+use crate::glob::Glob;
+
 pub use self::approval::{Approval, Terminal, approval};
 pub use self::extension::{Extension, ExtensionKind};
 pub use self::gate_section::GateSection;
-pub use self::glob::{Glob, Variable};
-pub use self::network::{Cidr, CidrTrie, Destination, Endpoint, Ports, Transport};
-pub use self::paths::PathMatcher;
+pub use self::network::{Destination, Endpoint, Ports, Transport};
 pub use self::problem::{Problem, Problems};
 pub use self::rule::{AmbientClass, AmbientRow, Pattern, Program, Rule};
 pub use self::shipped::SHIPPED;
@@ -30,9 +30,7 @@ mod check;
 mod document;
 mod extension;
 mod gate_section;
-mod glob;
 mod network;
-mod paths;
 mod problem;
 mod read;
 mod rule;

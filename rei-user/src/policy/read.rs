@@ -4,8 +4,8 @@ use std::ops::{Range, RangeInclusive};
 
 use toml::de::DeValue;
 
+use crate::glob::Glob;
 use crate::policy::document::{Reader, Value};
-use crate::policy::glob::Glob;
 use crate::policy::network::{self, Endpoint, Ports, Transport};
 use crate::policy::rule::{Pattern, Program, Rule};
 use crate::policy::{DynamicCode, Mode, Severity, Unresolved};

@@ -1,7 +1,7 @@
 //! The rules of a policy, as they were declared.
 
 use crate::enrich::Access;
-use crate::policy::glob::{Glob, Variable};
+use crate::glob::{Glob, Variable};
 
 /// A rule with the name that findings and records give it.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -4,7 +4,10 @@ use std::collections::HashSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::policy::{Cidr, CidrTrie, Destination, Glob, PathMatcher, Policy, Variable};
+use crate::cidr::{Cidr, CidrTrie};
+use crate::glob::{Glob, Variable};
+use crate::paths::PathMatcher;
+use crate::policy::{Destination, Policy};
 use crate::tripwire::lexical::is_below;
 
 /// Directories of the image that are remembered. Beyond that, listing a directory that was written to trips.

@@ -372,7 +372,7 @@ fn rules_that_are_wrong_are_refused_by_field() {
         (
             "on = 't'\nargs.a = { cidr = '10.0.0.0/33' }",
             "args.a.cidr",
-            "no network",
+            "from 0 to 32",
         ),
         (
             "on = 't'\nargs.a = { capture = { regex = 'x', is = 'y' } }",

@@ -6,6 +6,10 @@
 
 use std::fmt::Write as _;
 
+use self::name::{Name, takes};
+
+mod name;
+
 /// A pattern. Equal patterns are written the same way.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Glob {
@@ -20,27 +24,14 @@ enum Shape {
     /// Begins with a slash.
     Path(Vec<Component>),
     /// Anything else: an object without a path, an abstract socket's name, an argument.
-    Word(Vec<Piece>),
+    Word(Name),
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Component {
     /// `**`
     Any,
-    Name(Vec<Piece>),
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum Piece {
-    Byte(u8),
-    /// `?`
-    One,
-    /// `*`
-    Many,
-    Class {
-        is_negated: bool,
-        ranges: Vec<(u8, u8)>,
-    },
+    Name(Name),
 }
 
 /// A name for a value that is known only once a container is, such as `workdir`, and the value.
@@ -61,7 +52,7 @@ impl Glob {
             return Ok(Glob::new(text, Shape::Path(components(rest)?)));
         }
         if text.starts_with('@') || text.contains(':') {
-            return Ok(Glob::new(text, Shape::Word(pieces(text)?)));
+            return Ok(Glob::new(text, Shape::Word(Name::parse(text)?)));
         }
         Err(format!(
             "{text:?} can never match: a path begins with `/`; write `/{text}`, `**` for everything, or `${{workdir}}/{text}`"
@@ -73,7 +64,7 @@ impl Glob {
     /// # Errors
     /// In words, if it cannot be read.
     pub fn word(text: &str) -> Result<Self, String> {
-        Ok(Glob::new(text, Shape::Word(pieces(text)?)))
+        Ok(Glob::new(text, Shape::Word(Name::parse(text)?)))
     }
 
     fn new(text: &str, shape: Shape) -> Self {
@@ -95,7 +86,7 @@ impl Glob {
         match (&self.shape, &other.shape) {
             (Shape::Everything, _) => true,
             (Shape::Path(own), Shape::Path(others)) => path_covers(own, others),
-            (Shape::Word(own), Shape::Word(others)) => name_covers(own, others),
+            (Shape::Word(own), Shape::Word(other)) => own.covers(other),
             _ => false,
         }
     }
@@ -107,18 +98,18 @@ impl Glob {
         match &self.shape {
             Shape::Everything => out.push_str(".*"),
             Shape::Path(components) => write_path(&mut out, components),
-            Shape::Word(pieces) => pieces.iter().for_each(|piece| write_piece(&mut out, piece, ".")),
+            Shape::Word(word) => word.write_regex(&mut out, "."),
         }
         out.push_str(r"\z");
         out
     }
 
-    /// Whether the pattern matches these bytes, slowly: for checks at load. Watching uses [`super::paths::PathMatcher`].
+    /// Whether the pattern matches these bytes, slowly: for checks at load. Watching uses [`crate::paths::PathMatcher`].
     #[must_use]
     pub fn matches(&self, bytes: &[u8]) -> bool {
         match &self.shape {
             Shape::Everything => true,
-            Shape::Word(pieces) => pieces_match(pieces, bytes),
+            Shape::Word(word) => word.matches(bytes),
             Shape::Path(components) => {
                 let Some(rest) = bytes.strip_prefix(b"/") else {
                     return false;
@@ -136,18 +127,17 @@ impl Glob {
     /// Whether exactly one object is meant.
     #[must_use]
     pub fn is_literal(&self) -> bool {
-        let is_plain = |pieces: &[Piece]| pieces.iter().all(|piece| matches!(piece, Piece::Byte(_)));
         match &self.shape {
             Shape::Everything => false,
-            Shape::Word(pieces) => is_plain(pieces),
+            Shape::Word(word) => word.is_literal(),
             Shape::Path(components) => components
                 .iter()
-                .all(|component| matches!(component, Component::Name(pieces) if is_plain(pieces))),
+                .all(|component| matches!(component, Component::Name(name) if name.is_literal())),
         }
     }
 
     /// Names of variables in `text`, each once.
-    pub(super) fn variables(text: &str) -> Vec<&str> {
+    pub(crate) fn variables(text: &str) -> Vec<&str> {
         let mut names: Vec<&str> = text
             .match_indices("${")
             .filter_map(|(at, _)| text[at + 2..].split_once('}'))
@@ -159,7 +149,7 @@ impl Glob {
     }
 
     /// `text` with the values of its variables, each taken as it is. `None` if a value is not known.
-    pub(super) fn substituted(text: &str, variables: &[Variable<'_>]) -> Option<String> {
+    pub(crate) fn substituted(text: &str, variables: &[Variable<'_>]) -> Option<String> {
         let mut text = text.to_owned();
         for Variable(name, value) in variables {
             let written = format!("${{{name}}}");
@@ -177,7 +167,7 @@ impl Glob {
 
 /// A literal in the pattern language.
 #[must_use]
-pub(super) fn escape(bytes: &[u8]) -> String {
+fn escape(bytes: &[u8]) -> String {
     let mut out = String::new();
     for byte in bytes {
         match byte {
@@ -198,7 +188,8 @@ fn components(rest: &str) -> Result<Vec<Component>, String> {
         return Ok(Vec::new());
     }
     let mut parsed = Vec::new();
-    for name in split_unescaped(rest) {
+    // A slash inside a class ends the name all the same, and the class is refused for want of its end.
+    for name in rest.split('/') {
         let component = match name {
             "" => {
                 return Err(
@@ -211,113 +202,13 @@ fn components(rest: &str) -> Result<Vec<Component>, String> {
             _ if name.contains("**") => {
                 return Err("`**` stands for whole components; write `/**` or a single `*`".into());
             }
-            _ => Component::Name(pieces(name)?),
+            _ => Component::Name(Name::parse(name)?),
         };
         if component != Component::Any || parsed.last() != Some(&Component::Any) {
             parsed.push(component);
         }
     }
     Ok(parsed)
-}
-
-/// Splits at slashes; one inside a class is part of it and refused there.
-fn split_unescaped(text: &str) -> impl Iterator<Item = &str> {
-    text.split('/')
-}
-
-fn pieces(text: &str) -> Result<Vec<Piece>, String> {
-    let mut parsed = Vec::new();
-    let bytes = text.as_bytes();
-    let mut at = 0;
-    while let Some(byte) = bytes.get(at) {
-        at += 1;
-        match byte {
-            b'*' => {
-                if parsed.last() != Some(&Piece::Many) {
-                    parsed.push(Piece::Many);
-                }
-            }
-            b'?' => parsed.push(Piece::One),
-            b'[' => parsed.push(class(bytes, &mut at)?),
-            b'\\' => parsed.push(Piece::Byte(escaped(bytes, &mut at)?)),
-            0 => return Err("it can never match: names hold no NUL byte".into()),
-            byte => parsed.push(Piece::Byte(*byte)),
-        }
-    }
-    Ok(parsed)
-}
-
-fn escaped(bytes: &[u8], at: &mut usize) -> Result<u8, String> {
-    let Some(byte) = bytes.get(*at).copied() else {
-        return Err(r"it ends with a lone `\`; write `\\` for a backslash".into());
-    };
-    *at += 1;
-    if byte != b'x' {
-        return Ok(byte);
-    }
-    let digits = bytes
-        .get(*at..*at + 2)
-        .and_then(|digits| std::str::from_utf8(digits).ok());
-    let value = digits.and_then(|digits| u8::from_str_radix(digits, 16).ok());
-    match value {
-        Some(0) => Err("it can never match: names hold no NUL byte".into()),
-        Some(b'/') => Err("it can never match: a name holds no slash".into()),
-        Some(value) => {
-            *at += 2;
-            Ok(value)
-        }
-        None => Err(r"`\x` wants two hexadecimal digits".into()),
-    }
-}
-
-fn class(bytes: &[u8], at: &mut usize) -> Result<Piece, String> {
-    const OPEN: &str = r"`[` begins a class that has no `]`; write `\[` for the bracket itself";
-    let is_negated = bytes.get(*at) == Some(&b'!');
-    *at += usize::from(is_negated);
-    let mut ranges = Vec::new();
-    loop {
-        let first = match bytes.get(*at) {
-            None => return Err(OPEN.into()),
-            Some(b']') if !ranges.is_empty() => break,
-            Some(b'\\') => {
-                *at += 1;
-                escaped(bytes, at)?
-            }
-            Some(byte) => {
-                *at += 1;
-                *byte
-            }
-        };
-        let is_range = bytes.get(*at) == Some(&b'-') && bytes.get(*at + 1).is_some_and(|byte| *byte != b']');
-        let last = if is_range {
-            *at += 1;
-            match bytes[*at] {
-                b'\\' => {
-                    *at += 1;
-                    escaped(bytes, at)?
-                }
-                byte => {
-                    *at += 1;
-                    byte
-                }
-            }
-        } else {
-            first
-        };
-        if first > last {
-            return Err(format!(
-                "the range {}-{} is the wrong way round",
-                char::from(first).escape_default(),
-                char::from(last).escape_default()
-            ));
-        }
-        if !first.is_ascii() || !last.is_ascii() {
-            return Err(r"a class holds single bytes; write others outside it, or as `\xHH`".into());
-        }
-        ranges.push((first, last));
-    }
-    *at += 1;
-    Ok(Piece::Class { is_negated, ranges })
 }
 
 fn write_path(out: &mut String, components: &[Component]) {
@@ -327,89 +218,13 @@ fn write_path(out: &mut String, components: &[Component]) {
         components => components.iter().for_each(|component| match component {
             Component::Any => out.push_str("(?:/[^/]+)*"),
             // No component is empty.
-            Component::Name(pieces) if *pieces == [Piece::Many] => out.push_str("/[^/]+"),
-            Component::Name(pieces) => {
+            Component::Name(name) if name.is_anything() => out.push_str("/[^/]+"),
+            Component::Name(name) => {
                 out.push('/');
-                pieces.iter().for_each(|piece| write_piece(out, piece, "[^/]"));
+                name.write_regex(out, "[^/]");
             }
         }),
     }
-}
-
-fn write_piece(out: &mut String, piece: &Piece, one: &str) {
-    match piece {
-        Piece::Byte(byte) => {
-            let _ = write!(out, r"\x{byte:02x}");
-        }
-        Piece::One => out.push_str(one),
-        Piece::Many => {
-            out.push_str(one);
-            out.push('*');
-        }
-        Piece::Class { is_negated, ranges } => {
-            out.push_str(if *is_negated { "[^/" } else { "[" });
-            for (first, last) in ranges {
-                let _ = write!(out, r"\x{first:02x}-\x{last:02x}");
-            }
-            out.push(']');
-        }
-    }
-}
-
-fn piece_matches(piece: &Piece, byte: u8) -> bool {
-    match piece {
-        Piece::Byte(own) => *own == byte,
-        Piece::One | Piece::Many => true,
-        Piece::Class { is_negated, ranges } => {
-            byte != b'/'
-                && ranges
-                    .iter()
-                    .any(|(first, last)| (*first..=*last).contains(&byte))
-                    != *is_negated
-        }
-    }
-}
-
-/// Whether a sequence of steps, some of which may take any number of items, takes all of `items`. Linear in the
-/// product of both lengths.
-fn takes<S, I>(
-    steps: &[S],
-    items: &[I],
-    takes_many: impl Fn(&S) -> bool,
-    takes_one: impl Fn(&S, &I) -> bool,
-) -> bool {
-    let mut reached = vec![false; steps.len() + 1];
-    reached[0] = true;
-    let skip = |reached: &mut Vec<bool>| {
-        for (index, step) in steps.iter().enumerate() {
-            if reached[index] && takes_many(step) {
-                reached[index + 1] = true;
-            }
-        }
-    };
-    skip(&mut reached);
-    for item in items {
-        let mut next = vec![false; steps.len() + 1];
-        for (index, step) in steps.iter().enumerate().filter(|(index, _)| reached[*index]) {
-            if takes_many(step) {
-                next[index] = true;
-            } else if takes_one(step, item) {
-                next[index + 1] = true;
-            }
-        }
-        skip(&mut next);
-        reached = next;
-    }
-    reached[steps.len()]
-}
-
-fn pieces_match(pieces: &[Piece], bytes: &[u8]) -> bool {
-    takes(
-        pieces,
-        bytes,
-        |piece| *piece == Piece::Many,
-        |piece, byte| piece_matches(piece, *byte),
-    )
 }
 
 fn path_matches(components: &[Component], names: &[&[u8]]) -> bool {
@@ -419,7 +234,7 @@ fn path_matches(components: &[Component], names: &[&[u8]]) -> bool {
             components,
             names,
             |component| *component == Component::Any,
-            |component, name| matches!(component, Component::Name(pieces) if pieces_match(pieces, name)),
+            |component, name| matches!(component, Component::Name(own) if own.matches(name)),
         )
 }
 
@@ -429,21 +244,10 @@ fn path_covers(own: &[Component], others: &[Component]) -> bool {
         others,
         |component| *component == Component::Any,
         |component, other| match (component, other) {
-            (Component::Name(own), Component::Name(other)) => name_covers(own, other),
+            (Component::Name(own), Component::Name(other)) => own.covers(other),
             _ => false,
         },
     )
-}
-
-fn name_covers(own: &[Piece], other: &[Piece]) -> bool {
-    let bytes: Option<Vec<u8>> = other
-        .iter()
-        .map(|piece| match piece {
-            Piece::Byte(byte) => Some(*byte),
-            _ => None,
-        })
-        .collect();
-    own == other || own == [Piece::Many] || bytes.is_some_and(|bytes| pieces_match(own, &bytes))
 }
 
 #[cfg(test)]

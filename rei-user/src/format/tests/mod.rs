@@ -1,45 +1,17 @@
-use super::event::{Act, Event, FileFacts, KernelSequence, Named, Verdict};
+use super::event::{Act, Named};
 use super::*;
+
+mod document;
+mod samples;
 
 const LOG: Hex<16> = Hex([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15]);
 
 /// The four lines of the worked example of docs/format.md.
-const EXAMPLE: [&str; 4] = [
-    concat!(
-        r#"{"v":1,"seg":0,"seq":0,"k":"head","t":"1767225600000001000","b":"1000001000","#,
-        r#""p":"6e6db90080a20e2a29effc34b0e75dd721dd394f1241b72e506196f7db7d2b90","#,
-        r#""d":{"log":"000102030405060708090a0b0c0d0e0f","origin":"rei.example/node-7","#,
-        r#""vk":"8a88e3dd7409f195fd52db2d3cba5d72ca6709bf1d94121bf3748801b40f6f5c","#,
-        r#""nvk":"8139770ea87d175f56a35466c34c7ecccb8d8a91b4ee37a25df60f5b8fc9b394","#,
-        r#""ks":"c9d8aa2fb47328e6803e2b3ccfb1ce6da22af2d7d3aa4d6bdb4a4df5320f477f"#,
-        r#"97166b4846426f1ed4663f31c95f997a06f162dd3ff4aee13d267b3d3f762a09","#,
-        r#""prev":{"seg":null,"state":"none"}}}"#,
-    ),
-    concat!(
-        r#"{"v":1,"seg":0,"seq":1,"k":"seal","t":"1767225600000002000","b":"1000002000","#,
-        r#""p":"92e72d5f61fcf89991ca779e218a121adaeed7aeb179f09fda3639662897c774","#,
-        r#""d":{"e":0,"n":1,"f":0,"r":"92e72d5f61fcf89991ca779e218a121adaeed7aeb179f09fda3639662897c774","#,
-        r#""lost":"0","tag":"4b90cbdc2b605afe505bde72745051fe52fe7df15833935846f65adf6223c096"}}"#,
-    ),
-    concat!(
-        r#"{"v":1,"seg":0,"seq":2,"k":"open","t":"1767225600000003000","b":"1000003000","#,
-        r#""p":"eb798b4c16b24d82c733576c450bbd91076eb26f4677a8506f1b6d89223d13fc","#,
-        r#""d":{"path":"/etc/shadow","pid":4242}}"#,
-    ),
-    concat!(
-        r#"{"v":1,"seg":0,"seq":3,"k":"seal","t":"1767225600000004000","b":"1000004000","#,
-        r#""p":"c8ac86579a53c5c99bf90367593e332c962d172d74dbdd1dc3cfb2fceef1c795","#,
-        r#""d":{"e":1,"n":1,"f":0,"r":"5ba7dedd693f307821ed08fa706e1beb7d9bc70c6ae6186e9da8a74a42fc8add","#,
-        r#""lost":"0","tag":"d3b7ab6afde0d8ac861c74464657b2ddb05e1da7f1014e2a43c30f19113764ea"}}"#,
-    ),
-];
-
-const EXAMPLE_HASHES: [&str; 4] = [
-    "92e72d5f61fcf89991ca779e218a121adaeed7aeb179f09fda3639662897c774",
-    "eb798b4c16b24d82c733576c450bbd91076eb26f4677a8506f1b6d89223d13fc",
-    "c8ac86579a53c5c99bf90367593e332c962d172d74dbdd1dc3cfb2fceef1c795",
-    "bf8ea7fe84e8b3ac6ad595215537d8c5d54fdf798cdb8a2d9e896df001f19c50",
-];
+fn example() -> Vec<&'static str> {
+    let lines: Vec<&str> = document::block("```jsonl\n", "```").lines().collect();
+    assert_eq!(lines.len(), 4);
+    lines
+}
 
 #[test]
 fn the_worked_example_is_byte_for_byte() {
@@ -49,7 +21,9 @@ fn the_worked_example_is_byte_for_byte() {
     );
     let mut frontier = Frontier::default();
     let mut previous = genesis(&LOG);
-    for (number, line) in EXAMPLE.into_iter().enumerate() {
+    let hashes = document::block("hashes   ", "root(4)");
+    let hashes: Vec<&str> = hashes.split_whitespace().collect();
+    for (number, line) in example().into_iter().enumerate() {
         let (place, body) = read_line(line.as_bytes()).expect("a line");
         assert_eq!((place.segment, place.sequence), (0, number as u64));
         assert_eq!(place.previous, previous);
@@ -63,13 +37,16 @@ fn the_worked_example_is_byte_for_byte() {
         }
         assert_eq!(write_line(&place, &body).expect("short"), line.as_bytes());
         previous = leaf(line.as_bytes());
-        assert_eq!(previous.to_string(), EXAMPLE_HASHES[number]);
+        assert_eq!(previous.to_string(), hashes[number]);
         frontier.push(previous);
     }
     assert_eq!(
         frontier.root().to_string(),
-        "452bc8b2e6e8ef404bb3adc47c194e7aee7a5f1d17c75059ebda107d8a2c3629"
+        document::block("root(4)", "S[0]").trim()
     );
+    let note = document::block("signed by the segment's key:\n\n```\n", "```");
+    let checkpoint = Note::read(note).expect("a note").checkpoint;
+    assert_eq!((checkpoint.size, checkpoint.root), (4, frontier.root()));
 }
 
 /// The kind of an error: the tests name no sentences.
@@ -86,8 +63,7 @@ fn error(line: &str) -> &'static str {
 
 #[test]
 fn other_bytes_for_the_same_facts_are_refused() {
-    let line = EXAMPLE[2];
-    let seal = EXAMPLE[1];
+    let (line, seal) = (example()[2], example()[1]);
     for (wrong, expected) in [
         (line.replace("4242}", "4242,\"pid\":1}"), "DUPKEY"),
         (line.replace("4242}", "4242,\"\\u0070id\":1}"), "DUPKEY"),
@@ -128,7 +104,7 @@ fn other_bytes_for_the_same_facts_are_refused() {
 
 #[test]
 fn every_flipped_bit_of_a_line_is_refused_or_another_line() {
-    for line in EXAMPLE {
+    for line in example() {
         let hash = leaf(line.as_bytes());
         let mut bytes = line.as_bytes().to_vec();
         for bit in 0..bytes.len() * 8 {
@@ -163,62 +139,11 @@ fn bytes_that_are_no_text_survive_in_every_place() {
         b"",
     ] {
         let (path, path_b64) = split(bytes);
-        let (comm, comm_b64) = split(bytes);
-        let event = Event {
-            kind: "open".to_owned(),
-            kseq: KernelSequence {
-                cpu: Count::new(1),
-                stream: Count::new(0),
-                n: Decimal(7),
-            },
-            at: Decimal(1),
-            scope: Decimal(u64::MAX),
-            cgroup: Decimal(2),
-            process: ProcessKey {
-                pid: Count::new(3),
-                start: Decimal(4),
-            },
-            tid: Count::new(3),
-            ns_pid: Count::new(1),
-            uid: Count::new(0),
-            gid: Count::new(0),
-            comm,
-            comm_b64,
-            program: None,
-            program_b64: None,
-            phase: "workload".to_owned(),
-            hook: "syscalls".to_owned(),
-            confidence: "kernel_object".to_owned(),
-            outcome: "ok".to_owned(),
-            flags: Vec::new(),
-            cut: Vec::new(),
-            unreadable: vec!["argv".to_owned()],
-            act: Act::Open(Named {
-                path,
-                path_b64,
-                access: vec!["read".to_owned()],
-                ..Named::default()
-            }),
-            file: Some(FileFacts {
-                origin: "image".to_owned(),
-                fs: "overlay".to_owned(),
-                dev: "0:1".to_owned(),
-                ino: Decimal(u64::MAX),
-                mode: "100644".to_owned(),
-                rdev: None,
-                overlay: Some("lower".to_owned()),
-                flags: Vec::new(),
-            }),
-            verdict: Some(Verdict {
-                trips: Vec::new(),
-                ground: None,
-                decision: Some("no-objection".to_owned()),
-                rule: None,
-                note: None,
-                severity: None,
-            }),
-            shortened: Vec::new(),
-        };
+        let event = samples::event(Act::Open(Named {
+            path,
+            path_b64,
+            ..Named::default()
+        }));
         let body = Body::Event(Box::new(event));
         let line = write_line(&place(), &body).expect("short");
         assert!(!line.contains(&b'\n'), "a line is one line");
@@ -244,4 +169,12 @@ fn a_line_that_is_too_long_leaves_nothing_behind() {
     let error = write_into(&mut buffer, &place(), &body).expect_err("too long");
     assert!(error.len_bytes > LINE_BYTES_MAX);
     assert_eq!(buffer, b"before");
+}
+
+#[test]
+fn every_kind_is_read_as_it_was_written() {
+    for body in samples::all() {
+        let line = write_line(&place(), &body).expect("short");
+        assert_eq!(read_line(&line), Ok((place(), body)));
+    }
 }

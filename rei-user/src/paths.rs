@@ -1,22 +1,33 @@
-//! All path patterns in one automaton: the cost of a path does not grow with the number of patterns.
+//! Many patterns in one automaton: the cost of a path does not grow with the number of patterns.
 
 use std::fmt;
 
+use regex_automata::hybrid::LazyStateID;
 use regex_automata::hybrid::dfa::{Cache, DFA};
 use regex_automata::nfa::thompson;
 use regex_automata::util::syntax;
 use regex_automata::{Anchored, Input, MatchKind};
 
-use crate::policy::glob::Glob;
+use crate::glob::Glob;
 
 /// Memory for the automaton's states, made as paths ask for them. When it is full they are made anew.
 const CACHE_BYTES: usize = 16 << 20;
+
+/// Where in a text the patterns of a matcher may begin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Begin {
+    /// At its first byte.
+    AtFirst,
+    /// Anywhere.
+    Anywhere,
+}
 
 /// Finds every pattern that matches a path. The bytes are walked once.
 #[derive(Clone)]
 pub struct PathMatcher {
     dfa: DFA,
     cache: Cache,
+    anchored: Anchored,
 }
 
 impl fmt::Debug for PathMatcher {
@@ -32,14 +43,14 @@ impl PathMatcher {
     /// If there are more patterns than an automaton can hold.
     pub fn new<'a>(globs: impl IntoIterator<Item = &'a Glob>) -> Result<Self, String> {
         let patterns: Vec<String> = globs.into_iter().map(Glob::regex).collect();
-        Self::of_regexes(&patterns)
+        Self::of_regexes(&patterns, Begin::AtFirst)
     }
 
-    /// A matcher of these regular expressions; each must match whole paths only.
+    /// A matcher of these regular expressions over bytes, in which `.` is any byte.
     ///
     /// # Errors
     /// As [`Self::new`].
-    pub(crate) fn of_regexes(patterns: &[String]) -> Result<Self, String> {
+    pub(crate) fn of_regexes(patterns: &[String], begin: Begin) -> Result<Self, String> {
         let dfa = DFA::builder()
             .configure(
                 DFA::config()
@@ -47,12 +58,21 @@ impl PathMatcher {
                     .cache_capacity(CACHE_BYTES)
                     .skip_cache_capacity_check(true),
             )
-            .syntax(syntax::Config::new().unicode(false).utf8(false))
+            .syntax(
+                syntax::Config::new()
+                    .unicode(false)
+                    .utf8(false)
+                    .dot_matches_new_line(true),
+            )
             .thompson(thompson::Config::new().utf8(false))
             .build_many(patterns)
             .map_err(|error| format!("the patterns together are too large for one automaton: {error}"))?;
         let cache = dfa.create_cache();
-        Ok(PathMatcher { dfa, cache })
+        let anchored = match begin {
+            Begin::AtFirst => Anchored::Yes,
+            Begin::Anywhere => Anchored::No,
+        };
+        Ok(PathMatcher { dfa, cache, anchored })
     }
 
     /// Places of the patterns that match `path`, in rising order.
@@ -63,28 +83,45 @@ impl PathMatcher {
 
     /// As [`Self::matching`]; `None` if the automaton fails.
     pub(crate) fn try_matching(&mut self, path: &[u8]) -> Option<Vec<usize>> {
-        let input = Input::new(path).anchored(Anchored::Yes);
+        let input = Input::new(path).anchored(self.anchored);
+        let mut places = Vec::new();
         let mut state = self.dfa.start_state_forward(&mut self.cache, &input).ok()?;
         for byte in path {
             state = self.dfa.next_state(&mut self.cache, state, *byte).ok()?;
+            if !state.is_tagged() {
+                continue;
+            }
             if state.is_quit() {
                 return None;
             }
             if state.is_dead() {
-                return Some(Vec::new());
+                return Some(in_order(places));
             }
+            self.collect(state, &mut places);
         }
         state = self.dfa.next_eoi_state(&mut self.cache, state).ok()?;
-        if !state.is_match() {
-            return Some(Vec::new());
-        }
-        let count = self.dfa.match_len(&self.cache, state);
-        let mut places: Vec<usize> = (0..count)
-            .map(|index| self.dfa.match_pattern(&self.cache, state, index).as_usize())
-            .collect();
-        places.sort_unstable();
-        Some(places)
+        self.collect(state, &mut places);
+        Some(in_order(places))
     }
+
+    /// The patterns that end in this state.
+    fn collect(&self, state: LazyStateID, places: &mut Vec<usize>) {
+        if !state.is_match() {
+            return;
+        }
+        for index in 0..self.dfa.match_len(&self.cache, state) {
+            let place = self.dfa.match_pattern(&self.cache, state, index).as_usize();
+            // A pattern that goes on matching ends at every byte.
+            if !places.contains(&place) {
+                places.push(place);
+            }
+        }
+    }
+}
+
+fn in_order(mut places: Vec<usize>) -> Vec<usize> {
+    places.sort_unstable();
+    places
 }
 
 #[cfg(test)]
@@ -138,6 +175,24 @@ mod tests {
                 .map(|(place, _)| place)
                 .collect();
             assert_eq!(matcher.matching(path), slow, "{path:?}");
+        }
+    }
+
+    #[test]
+    fn regexes_match_where_they_may_begin() {
+        let patterns = ["b+", "^a", "c$", "a.*c", "x{2}", "(?i)B", ""].map(str::to_owned);
+        let mut anywhere = PathMatcher::of_regexes(&patterns, Begin::Anywhere).unwrap();
+        let mut at_first = PathMatcher::of_regexes(&patterns, Begin::AtFirst).unwrap();
+        let table: [(&[u8], &[usize], &[usize]); 5] = [
+            (b"abbbc", &[0, 1, 2, 3, 5, 6], &[1, 3, 6]),
+            (b"/xx\n\xff", &[4, 6], &[6]),
+            (b"a\nc", &[1, 2, 3, 6], &[1, 3, 6]),
+            (b"BA", &[5, 6], &[5, 6]),
+            (b"", &[6], &[6]),
+        ];
+        for (text, found, found_at_first) in table {
+            assert_eq!(anywhere.matching(text), found, "{text:?}");
+            assert_eq!(at_first.matching(text), found_at_first, "{text:?}");
         }
     }
 
