@@ -25,6 +25,7 @@ pub mod coverage;
 pub mod decode;
 pub mod engine;
 pub mod enrich;
+pub mod fold;
 pub mod format;
 pub mod gate;
 pub mod glob;

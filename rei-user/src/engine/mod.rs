@@ -33,6 +33,8 @@ pub struct ContainerFacts {
     pub search_path: Option<String>,
     /// Mounts that the user asked for.
     pub mounts: Vec<Mount>,
+    /// Labels, by name.
+    pub labels: Vec<(String, String)>,
     /// Storage driver (`overlay2`, ...).
     pub storage_driver: Option<String>,
     /// Host pid of the container's first process, 0 if it is not running.

@@ -9,8 +9,8 @@ use rei_ebpf_common::scope::{CgroupBody, cgroup_flag};
 
 use crate::decode::{Body, Event};
 use crate::enrich::{
-    Access, Act, Attempted, Contact, Enriched, Executed, File, Opened, moved_name, phase_name, protocol_words,
-    socket_type_words,
+    Access, Act, Attempted, Contact, Enriched, Executed, File, Opened, moved_name, phase_name,
+    protocol_words, socket_type_words,
 };
 use crate::judge::{Judged, Verdict};
 use crate::report::line::Line;
