@@ -28,6 +28,7 @@ fn no_event_is_longer_than_a_line() {
         Ok(_) => vec!["", wordy.as_str()],
         Err(problems) => panic!("{problems}"),
     };
+    let mut longest_line = 0;
     for policy in policies {
         let mut scene = Scene::new(policy, KeepEvents::All);
         for fill in FILLS {
@@ -58,9 +59,18 @@ fn no_event_is_longer_than_a_line() {
             scene.fail(SHELL, &texts);
             scene.fold.tick(scene.now_ns + TICK_NS);
             // Each is written and read again there.
-            assert!(scene.lines().len() > 10);
+            let lines = scene.lines();
+            assert!(lines.len() > 10);
+            let lens = lines.iter().map(|item| written_bytes(&item.body));
+            longest_line = longest_line.max(lens.max().expect("lines"));
         }
     }
+    // The limits are neither reached by chance nor far away.
+    assert!(longest_line > LINE_BYTES_MAX * 2 / 3, "{longest_line}");
+}
+
+fn written_bytes(body: &Body) -> usize {
+    write_line(&PLACE, body).expect("a line that fits").len()
 }
 
 #[test]
@@ -193,8 +203,7 @@ fn opens(scene: &mut Scene) -> u64 {
     let mut counted = 0;
     for item in scene.fold.drain() {
         let Body::Fold(fold) = item.body else { continue };
-        let line = Body::Fold(fold.clone());
-        assert!(write_line(&PLACE, &line).is_ok_and(|line| line.len() <= LINE_BYTES_MAX));
+        assert!(written_bytes(&Body::Fold(fold.clone())) <= LINE_BYTES_MAX);
         counted += fold
             .objects
             .iter()

@@ -103,7 +103,8 @@ fn a_log_of_raw_events_folds_to_the_same_lines() {
         on = "connect_tcp"
         decision = "caution"
     "#;
-    for policy in ["", "mode = \"unsafe\"", gated] {
+    let unsafe_mode = "mode = \"unsafe\"";
+    for policy in ["", unsafe_mode, gated] {
         let mut scene = Scene::new(policy, KeepEvents::All);
         play(&mut scene);
         let mut lines = scene.lines();
@@ -114,6 +115,8 @@ fn a_log_of_raw_events_folds_to_the_same_lines() {
 
         let events = raw_events(&lines);
         assert!(events.len() > 60);
+        let findings = lines.iter().filter(|item| item.is_urgent()).count();
+        assert_eq!(findings > 3, policy != unsafe_mode, "{findings} findings");
         let mut again = Fold::new(scene.fold.settings);
         events.iter().for_each(|event| again.take_event(event));
         again.tick(tick_ns);
