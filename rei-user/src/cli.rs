@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use crate::attach::RING_BYTES_DEFAULT;
 use crate::enrich::{Access, Errno, Origin};
+use crate::keys::host::KEYS_DIRECTORY;
 use crate::policy::Severity;
 
 mod value;
@@ -55,6 +56,9 @@ pub enum Command {
     Gate(GateArgs),
     /// Check a policy, or ask what it answers
     Policy(PolicyCommandArgs),
+    /// Make the keys that logs are sealed with: once per host
+    #[command(after_help = KEYGEN_HELP)]
+    Keygen(KeygenArgs),
     /// Say what this host allows, and the next step for each gap
     Doctor(DoctorArgs),
     /// Enter a cgroup, then become the command
@@ -86,6 +90,13 @@ Examples:
   rei gate benchtop_probe_temperature
   rei gate scpi_send --arg body='COND 100' --policy bench.toml
   rei gate open_files --arg 'paths:=[\"/a\", \"/b\"]' --json";
+
+const KEYGEN_HELP: &str = "\
+The first recording makes the keys too. What is there is never overwritten.
+stdout gets the public key that the auditor pins. The verification key stays in a file, is never printed, and has to
+leave the host: whoever has it can check what was sealed, and could also forge it.
+
+Exit codes: 0; 2 if rei could not do its work.";
 
 /// `rei run`
 #[derive(Debug, Args)]
@@ -267,12 +278,37 @@ pub struct PolicyExplainArgs {
     pub mounts: Vec<OsString>,
 }
 
+/// `rei keygen`
+#[derive(Debug, Args)]
+pub struct KeygenArgs {
+    /// The host's name in checkpoints, without spaces and `+` [default: the host name, then /rei]
+    #[arg(long, value_name = "NAME")]
+    pub origin: Option<String>,
+    /// Write JSON to stdout
+    #[arg(long)]
+    pub json: bool,
+    /// Where the keys are.
+    #[command(flatten)]
+    pub keys: KeysArgs,
+}
+
+/// Where the keys of this host are.
+#[derive(Clone, Debug, Args)]
+pub struct KeysArgs {
+    /// Directory of this host's keys; never a directory of logs
+    #[arg(long = "keys", value_name = "DIR", default_value = KEYS_DIRECTORY)]
+    pub directory: PathBuf,
+}
+
 /// `rei doctor`
 #[derive(Debug, Args)]
 pub struct DoctorArgs {
     /// Write JSON to stdout
     #[arg(long)]
     pub json: bool,
+    /// Where the keys are.
+    #[command(flatten)]
+    pub keys: KeysArgs,
 }
 
 /// `rei __stage`
@@ -291,7 +327,11 @@ impl Command {
     pub fn failure_code(&self) -> u8 {
         match self {
             Command::Run(_) | Command::Stage(_) => EXIT_RUN_FAILED,
-            Command::Attach(_) | Command::Policy(_) | Command::Gate(_) | Command::Doctor(_) => EXIT_FAILED,
+            Command::Attach(_)
+            | Command::Policy(_)
+            | Command::Gate(_)
+            | Command::Keygen(_)
+            | Command::Doctor(_) => EXIT_FAILED,
         }
     }
 }

@@ -11,8 +11,12 @@
 //! Beside the corridor, used by it and never using it: [`btf`] (offsets of the running kernel), [`engine`] (what a
 //! container engine knows), [`cgroup`] (the cgroup v2 tree), [`coverage`] (which routes no live sensor sees),
 //! [`gate`] (may this tool be called; does anybody object to what was seen), [`glob`] (patterns over bytes), [`paths`]
-//! (many patterns in one automaton), [`cidr`] (addresses that share their first bits), [`output`] (whole lines or
-//! nothing), [`quote`] (untrusted bytes made harmless for a terminal).
+//! (many patterns in one automaton), [`cidr`] (addresses that share their first bits), [`keys`] (of a host, its logs
+//! and their segments: derived, kept, forgotten), [`output`] (whole lines or nothing), [`quote`] (untrusted bytes made
+//! harmless for a terminal).
+//!
+//! The second building is [`verify`]: it reads what [`log`] keeps and shares [`format`] and the derivation of [`keys`]
+//! with the writer. It is all that a build without the feature `observe` has.
 #![deny(unsafe_code)]
 
 pub mod attach;
@@ -23,6 +27,7 @@ pub mod cli;
 pub mod commands;
 pub mod coverage;
 pub mod decode;
+mod disk;
 pub mod engine;
 pub mod enrich;
 pub mod fold;
@@ -33,6 +38,8 @@ pub mod identity;
 #[cfg(test)]
 mod imports;
 pub mod judge;
+pub mod keys;
+pub mod log;
 pub mod output;
 pub mod paths;
 pub mod policy;
@@ -40,5 +47,7 @@ pub mod quote;
 pub mod recorder;
 pub mod report;
 pub mod ring;
+pub mod seal;
 mod sys;
 pub mod tripwire;
+pub mod verify;

@@ -1,7 +1,14 @@
 //! The one place of rei's user side where the compiler is told rather than convinced.
-#![expect(unsafe_code, reason = "tokio cannot see that the ring owns its descriptor")]
+#![expect(
+    unsafe_code,
+    reason = "tokio cannot see that the ring owns its descriptor; advice on memory takes addresses"
+)]
+
+use std::ffi::c_void;
+use std::ptr;
 
 use aya::maps::{MapData, RingBuf};
+use rustix::mm::{Advice, madvise, mlock, munlock};
 use tokio::io::Interest;
 use tokio::io::unix::{AsyncFd, AsyncFdRegisterError};
 
@@ -19,4 +26,59 @@ pub(crate) fn pollable(
     // before the ring was made, never exchanged, closed when the ring is dropped. The `AsyncFd` owns the ring
     // from here on.
     unsafe { AsyncFd::register_with_interest(ring, Interest::READABLE) }
+}
+
+/// Bytes of a page of memory on x86-64.
+const PAGE_BYTES: usize = 4096;
+
+/// A page of memory that holds nothing else: advice on it reaches nobody else's bytes.
+#[repr(C, align(4096))]
+pub(crate) struct Page(pub(crate) [u8; PAGE_BYTES]);
+
+impl Page {
+    /// A page of zeros.
+    pub(crate) fn new() -> Box<Self> {
+        Box::new(Page([0; PAGE_BYTES]))
+    }
+
+    fn address(&self) -> *mut c_void {
+        ptr::from_ref(self).cast_mut().cast()
+    }
+}
+
+/// What was asked of the kernel for a page; to be released before the page is freed.
+pub(crate) struct PageGuard {
+    is_locked: bool,
+}
+
+impl PageGuard {
+    /// Asks the kernel never to swap the page out, dump it, or give its content to a child. What it refuses is not
+    /// insisted on.
+    pub(crate) fn over(page: &Page) -> Self {
+        // SAFETY: the address and length are those of a page that `page` borrows; locking changes no content.
+        let locked = unsafe { mlock(page.address(), PAGE_BYTES) };
+        // SAFETY: as above; the advice only says that the page is left out of core dumps.
+        let _ = unsafe { madvise(page.address(), PAGE_BYTES, Advice::LinuxDontDump) };
+        // SAFETY: as above; a child that is forked finds zeros, which are valid bytes, in a page of bytes.
+        let _ = unsafe { madvise(page.address(), PAGE_BYTES, Advice::LinuxWipeOnFork) };
+        PageGuard {
+            is_locked: locked.is_ok(),
+        }
+    }
+
+    /// Whether the page is kept in memory.
+    pub(crate) const fn is_locked(&self) -> bool {
+        self.is_locked
+    }
+
+    /// Takes everything back, so that the allocator can use the page for anything again.
+    pub(crate) fn release(&mut self, page: &Page) {
+        // SAFETY: the address and length are those of a page that `page` borrows; the advice undoes an earlier one.
+        let _ = unsafe { madvise(page.address(), PAGE_BYTES, Advice::LinuxKeepOnFork) };
+        // SAFETY: as above.
+        let _ = unsafe { madvise(page.address(), PAGE_BYTES, Advice::LinuxDoDump) };
+        // SAFETY: as above; unlocking changes no content.
+        let _ = unsafe { munlock(page.address(), PAGE_BYTES) };
+        self.is_locked = false;
+    }
 }

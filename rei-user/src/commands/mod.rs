@@ -16,6 +16,7 @@ mod container;
 mod doctor;
 mod gate;
 mod judging;
+mod keygen;
 mod observation;
 mod plain;
 mod policy;
@@ -36,6 +37,7 @@ pub fn run_command(command: Command) -> Result<u8> {
         Command::Attach(args) => attach::run(args),
         Command::Gate(args) => gate::run(args),
         Command::Policy(args) => policy::run(&args.command),
+        Command::Keygen(args) => keygen::run(&args),
         Command::Doctor(args) => doctor::run(&args),
         Command::Stage(args) => Ok(stage::run(&args)),
     }

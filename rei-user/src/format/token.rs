@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::tree::Hash;
 use super::value::{Count, Hex};
 
-/// Longest head file in bytes.
+/// Bytes of a head file: always the same, and not more than a disk's sector, so that it is overwritten in one piece.
 pub const TOKEN_BYTES_MAX: usize = 512;
 
 /// The first line of a head file.
@@ -56,11 +56,12 @@ impl Token {
         ((is_birth || is_later) && token.bytes() == bytes).then_some(token)
     }
 
-    /// The head file: the token and its tag, a line each.
+    /// The head file: the token and its tag, a line each, and line feeds up to [`TOKEN_BYTES_MAX`].
     #[must_use]
     pub fn file(&self, tag: &Hash) -> Vec<u8> {
         let mut file = self.bytes();
-        file.extend_from_slice(format!("\n{tag}\n").as_bytes());
+        file.extend_from_slice(format!("\n{tag}").as_bytes());
+        file.resize(TOKEN_BYTES_MAX, b'\n');
         file
     }
 }
@@ -71,9 +72,9 @@ pub fn split_file(file: &[u8]) -> Option<(&str, &str)> {
     if file.len() > TOKEN_BYTES_MAX {
         return None;
     }
-    let text = std::str::from_utf8(file).ok()?.strip_suffix('\n')?;
-    let (token, tag) = text.split_once('\n')?;
-    (!tag.contains('\n')).then_some((token, tag))
+    let (token, rest) = std::str::from_utf8(file).ok()?.split_once('\n')?;
+    let (tag, filling) = rest.split_once('\n')?;
+    filling.bytes().all(|byte| byte == b'\n').then_some((token, tag))
 }
 
 #[cfg(test)]
@@ -110,6 +111,10 @@ mod tests {
             split_file(&file),
             Some((std::str::from_utf8(&bytes).expect("text"), digits.as_str()))
         );
+        assert_eq!(file.len(), 512);
+        // A reader asks for the two lines; what fills the file up is nothing but line feeds.
+        assert_eq!(split_file(b"a\nb\n"), Some(("a", "b")));
+        assert_eq!(split_file(b"a\nb\n\n\n"), Some(("a", "b")));
         for wrong in [&b""[..], b"\n", b"a\n", b"a\nb", b"a\nb\nc\n", b"\xff\n\xff\n"] {
             assert_eq!(split_file(wrong), None, "{wrong:?}");
         }

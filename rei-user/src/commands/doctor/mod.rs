@@ -2,6 +2,7 @@
 
 mod docker;
 mod host;
+mod keys;
 mod sensors;
 
 use std::io::{self, Write};
@@ -78,6 +79,7 @@ pub(super) fn run(args: &DoctorArgs) -> Result<u8> {
     let mut findings = host::findings();
     findings.extend(sensors::findings());
     findings.push(docker::finding());
+    findings.extend(keys::findings(&args.keys.directory));
     let mut out = io::stdout().lock();
     let printed = if args.json {
         print_json(&mut out, &findings)
