@@ -6,7 +6,7 @@ use std::path::Path;
 
 /// Each module, and what it may take from others in code that is not a test. The corridor first, in its order; a room
 /// takes what rooms to its left give, and helpers. Rows of rooms that are still to come stand here already.
-const MAY_IMPORT: [(&str, &[&str]); 32] = [
+const MAY_IMPORT: [(&str, &[&str]); 33] = [
     ("attach", &["btf", "cgroup"]),
     ("ring", &["sys"]),
     ("decode", &[]),
@@ -19,7 +19,7 @@ const MAY_IMPORT: [(&str, &[&str]); 32] = [
     (
         "report",
         &[
-            "attach", "coverage", "decode", "engine", "enrich", "gate", "judge", "policy", "quote",
+            "attach", "coverage", "decode", "engine", "enrich", "format", "gate", "judge", "policy", "quote",
             "tripwire",
         ],
     ),
@@ -32,6 +32,10 @@ const MAY_IMPORT: [(&str, &[&str]); 32] = [
     ),
     ("seal", &["format", "keys"]),
     ("log", &["disk", "format", "keys", "seal"]),
+    (
+        "ledger",
+        &["attach", "decode", "engine", "fold", "format", "judge", "log", "seal"],
+    ),
     ("export", &["format", "quote", "verify"]),
     // Beside the corridor.
     ("btf", &[]),
@@ -56,12 +60,12 @@ const MAY_IMPORT: [(&str, &[&str]); 32] = [
     // The second building: the format, the keys and the reading half of the log.
     ("verify", &["format", "keys", "log"]),
     // What wires the rooms.
-    ("cli", &["attach", "enrich", "keys", "policy"]),
+    ("cli", &["attach", "enrich", "fold", "keys", "policy"]),
     (
         "recorder",
         &[
-            "attach", "coverage", "decode", "engine", "enrich", "identity", "judge", "policy", "report",
-            "tripwire",
+            "attach", "coverage", "decode", "engine", "enrich", "identity", "judge", "ledger", "log", "policy",
+            "report", "tripwire",
         ],
     ),
     ("commands", &["*"]),

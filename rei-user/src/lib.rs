@@ -39,6 +39,7 @@ pub mod identity;
 mod imports;
 pub mod judge;
 pub mod keys;
+pub mod ledger;
 pub mod log;
 pub mod output;
 pub mod paths;

@@ -17,6 +17,7 @@ mod doctor;
 mod gate;
 mod judging;
 mod keygen;
+mod log;
 mod observation;
 mod plain;
 mod policy;

@@ -68,6 +68,8 @@ pub struct Fold {
     findings: Findings,
     findings_ns: u64,
     items: Vec<Item>,
+    /// When [`Fold::tick`] was last called. Events may come late: what they bring is due from here, not from then.
+    ticked_ns: u64,
 }
 
 impl Fold {
@@ -86,6 +88,7 @@ impl Fold {
             findings: Findings::new(settings.policy),
             findings_ns: 0,
             items: Vec::new(),
+            ticked_ns: 0,
         }
     }
 
@@ -120,6 +123,7 @@ impl Fold {
 
     /// Tells what is due at this boot time in ns.
     pub fn tick(&mut self, now_ns: u64) {
+        self.ticked_ns = now_ns;
         if self.fresh_ns <= now_ns {
             for process in std::mem::take(&mut self.fresh) {
                 self.tell(process, Part::Fresh);
@@ -232,19 +236,20 @@ impl Fold {
         let Some(node) = self.nodes.get_mut(&seen.process) else {
             return;
         };
+        let now_ns = seen.boot_ns.max(self.ticked_ns);
         let (had_fresh, had_again) = (node.objects.has_fresh(), node.objects.has_again());
         match node.objects.add(seen, &self.hasher) {
             Addition::Counted => {}
             Addition::Again => {
                 if !had_again {
                     self.again
-                        .push_back((seen.boot_ns.saturating_add(AGAIN_NS), seen.process));
+                        .push_back((now_ns.saturating_add(AGAIN_NS), seen.process));
                 }
             }
             Addition::Fresh(bytes) => {
                 self.object_bytes += bytes;
                 if self.fresh.is_empty() {
-                    self.fresh_ns = seen.boot_ns.saturating_add(TICK_NS);
+                    self.fresh_ns = now_ns.saturating_add(TICK_NS);
                 }
                 if !had_fresh {
                     self.fresh.push(seen.process);
@@ -285,11 +290,11 @@ impl Fold {
             }
         }
         if !had_repeated && self.findings.has_repeated() {
-            self.findings_ns = seen.boot_ns.saturating_add(AGAIN_NS);
+            self.findings_ns = seen.boot_ns.max(self.ticked_ns).saturating_add(AGAIN_NS);
         }
         told
     }
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

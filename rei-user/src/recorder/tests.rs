@@ -39,15 +39,14 @@ impl Rig {
             .expect("an empty policy")
             .policy;
         let policy = Arc::new(policy);
-        let outcome = spawn(
-            Report::new(None, Arc::clone(&policy)),
-            Enricher::new(Target::Container),
-            Judge::new(policy, Bindings::default()).expect("a judge"),
-            Identity::of_awaited_container(),
-            wires,
-            Handle::current(),
-        )
-        .expect("a thread");
+        let rooms = Rooms {
+            report: Report::new(None, Arc::clone(&policy)),
+            ledger: Ledger::off(),
+            enricher: Enricher::new(Target::Container),
+            judge: Judge::new(policy, Bindings::default()).expect("a judge"),
+            identity: Identity::of_awaited_container(),
+        };
+        let outcome = spawn(rooms, wires, Handle::current()).expect("a thread");
         let rig = Rig {
             records: Some(records),
             instructions,

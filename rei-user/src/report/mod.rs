@@ -39,6 +39,7 @@ mod finding;
 mod line;
 mod lost;
 mod reason;
+mod sealed;
 mod sequence;
 mod summary;
 mod tally;

@@ -122,7 +122,12 @@ impl Examination<'_> {
         match text.and_then(|text| Some((text, Note::read(text)?))) {
             Some((text, note)) => self.note(text, &note, Kept::WithTheLog),
             None if may_be_torn => self.warn(Warning::CheckpointTorn, Where::default(), String::new),
-            None => self.violate(Violation::CheckpointParse, Spread::Log, Where::default(), String::new),
+            None => self.violate(
+                Violation::CheckpointParse,
+                Spread::Log,
+                Where::default(),
+                String::new,
+            ),
         }
     }
 
@@ -165,7 +170,9 @@ impl Examination<'_> {
         let checkpoint = &note.checkpoint;
         for (signer, _) in signers {
             let Signer::Segment(number) = signer else { continue };
-            let facts = usize::try_from(*number).ok().and_then(|at| self.facts.get_mut(at));
+            let facts = usize::try_from(*number)
+                .ok()
+                .and_then(|at| self.facts.get_mut(at));
             if let Some(facts) = facts
                 && facts.lines[0] < checkpoint.size
                 && checkpoint.size <= facts.lines[1]
@@ -175,7 +182,11 @@ impl Examination<'_> {
         }
         match kept {
             Kept::WithTheLog => {
-                if self.newest.as_ref().is_none_or(|newest| newest.size <= checkpoint.size) {
+                if self
+                    .newest
+                    .as_ref()
+                    .is_none_or(|newest| newest.size <= checkpoint.size)
+                {
                     self.newest = Some(NewestCheckpoint {
                         size: checkpoint.size,
                         root: checkpoint.root,

@@ -281,7 +281,11 @@ impl<'a> Examination<'a> {
 
     /// Everything that was found out.
     pub(super) fn report(mut self, path: String) -> Report {
-        let mut verdict = if self.is_open { Verdict::Incomplete } else { Verdict::Ok };
+        let mut verdict = if self.is_open {
+            Verdict::Incomplete
+        } else {
+            Verdict::Ok
+        };
         if self.is_of_newer_format() {
             let version = self.other_version.map_or(0, |(version, _)| version);
             self.violations = Findings::default();

@@ -8,9 +8,7 @@ use super::finding::{Spread, Violation, Warning, Where};
 use super::line::Segment;
 use super::ratchet::Ratchet;
 use super::token::{FoundHead, Side};
-use crate::format::{
-    Count, FORMAT, Head, Hex, Previous, PreviousState, birth_message, segment_key_message,
-};
+use crate::format::{Count, FORMAT, Head, Hex, Previous, PreviousState, birth_message, segment_key_message};
 use crate::keys::derive::{LOGS_MAX, MasterKey, VerificationKey};
 use crate::keys::id::LogId;
 
@@ -161,10 +159,8 @@ impl Examination<'_> {
     /// Whether an Ed25519 signature is right.
     pub(super) fn is_signed(&mut self, key: &Hex<32>, message: &[u8], signature: &[u8]) -> bool {
         self.signatures += 1;
-        let (Ok(key), Ok(signature)) = (
-            VerifyingKey::from_bytes(&key.0),
-            Signature::from_slice(signature),
-        ) else {
+        let (Ok(key), Ok(signature)) = (VerifyingKey::from_bytes(&key.0), Signature::from_slice(signature))
+        else {
             return false;
         };
         key.verify_strict(message, &signature).is_ok()
@@ -172,11 +168,7 @@ impl Examination<'_> {
 }
 
 /// `M_0` of a series' log; or why there is none.
-fn of_series(
-    key: &VerificationKey,
-    series: Hex<16>,
-    number: u64,
-) -> Result<MasterKey, String> {
+fn of_series(key: &VerificationKey, series: Hex<16>, number: u64) -> Result<MasterKey, String> {
     if key.series.0 != series {
         return Err(format!(
             "the log is of series {series}, the key of series {}: give the key of the log's own host",

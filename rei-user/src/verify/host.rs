@@ -46,7 +46,11 @@ impl Slots {
             HostState::Expected(directory) => (directory, true),
         };
         let Some(log) = log else {
-            return Ok(if is_expected { Found::Absent } else { Found::Nothing });
+            return Ok(if is_expected {
+                Found::Absent
+            } else {
+                Found::Nothing
+            });
         };
         match Self::of_file(&directory.join(log.to_string())) {
             Ok(slots) => Ok(Found::Slots(slots)),
@@ -95,7 +99,11 @@ fn crc32(bytes: &[u8]) -> u32 {
     for byte in bytes {
         crc ^= u32::from(*byte);
         for _ in 0..8 {
-            crc = if crc & 1 == 1 { crc >> 1 ^ 0xedb8_8320 } else { crc >> 1 };
+            crc = if crc & 1 == 1 {
+                crc >> 1 ^ 0xedb8_8320
+            } else {
+                crc >> 1
+            };
         }
     }
     !crc
@@ -111,8 +119,8 @@ impl Examination<'_> {
         };
         let lowest = before.generations().min();
         let highest = after.generations().max();
-        let is_this_end = lowest.is_some_and(|lowest| lowest <= top + 1)
-            && highest.is_some_and(|highest| top < highest);
+        let is_this_end =
+            lowest.is_some_and(|lowest| lowest <= top + 1) && highest.is_some_and(|highest| top < highest);
         if !is_this_end {
             self.violate(Violation::KeyStateGeneration, Spread::Log, place, || {
                 format!("segment {top} is the last; the key state holds what opens {lowest:?} to {highest:?}")
@@ -120,7 +128,10 @@ impl Examination<'_> {
         }
         // An opening that was cut short still has its key; otherwise the segment was in use.
         let is_unopened = self.facts.last().is_some_and(|facts| facts.last_epoch.is_none());
-        let has_key = before.generations().chain(after.generations()).any(|at| at == top);
+        let has_key = before
+            .generations()
+            .chain(after.generations())
+            .any(|at| at == top);
         if is_unopened && !has_key {
             self.violate(Violation::Unsealed, Spread::Segment, place, || {
                 "its key is used up, so it has held more than there is".to_owned()

@@ -136,11 +136,7 @@ fn examine(
         return Ok(());
     }
     let slots_after = Slots::read(request.keys, log)?;
-    examination.end(
-        top,
-        [head_before, head_after],
-        &[slots_before, slots_after],
-    );
+    examination.end(top, [head_before, head_after], &[slots_before, slots_after]);
     Ok(())
 }
 

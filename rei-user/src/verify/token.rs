@@ -94,7 +94,10 @@ impl Examination<'_> {
         if segment.is_some_and(|segment| segment > top) {
             return (side != Side::Fresh).then_some(Violation::TruncatedTail);
         }
-        if self.busy.is_some_and(|busy| segment.is_none_or(|segment| segment < busy)) {
+        if self
+            .busy
+            .is_some_and(|busy| segment.is_none_or(|segment| segment < busy))
+        {
             return (side != Side::Reached).then_some(Violation::TokenStale);
         }
         let segment = segment?;

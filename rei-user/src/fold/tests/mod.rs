@@ -30,10 +30,10 @@ const OVERLAY: u64 = 0x794c_7630;
 const SECOND: u64 = 1_000_000_000;
 
 /// A process: its pid and start.
-type Who = (u32, u64);
+pub(crate) type Who = (u32, u64);
 
 /// Everything from a decoded record to the fold. The clock goes on by a microsecond for each event.
-struct Scene {
+pub(crate) struct Scene {
     enricher: Enricher,
     judge: Judge,
     fold: Fold,
@@ -42,7 +42,7 @@ struct Scene {
 }
 
 impl Scene {
-    fn new(policy: &str, keep_events: KeepEvents) -> Self {
+    pub(crate) fn new(policy: &str, keep_events: KeepEvents) -> Self {
         let policy = Policy::parse(policy, Source::Shipped).expect("a policy").policy;
         let settings = settings(&policy, keep_events);
         let facts = ContainerFacts {
@@ -117,6 +117,11 @@ impl Scene {
     }
 
     fn exec(&mut self, who: Who, path: &[u8], evidence_bits: u32) {
+        let judged = self.executed(who, path, evidence_bits);
+        self.fold.take(&judged);
+    }
+
+    pub(crate) fn executed(&mut self, who: Who, path: &[u8], evidence_bits: u32) -> Judged {
         let components = record::components(path);
         let body = decode::Body::Exec(ExecBody {
             file: image(path, 0o100_755),
@@ -132,7 +137,7 @@ impl Scene {
             (PartTag::Argv, b"a\0\xff\0"),
             (PartTag::EnvNames, b"PATH\0HOME\0"),
         ];
-        self.take(who, &body, &parts);
+        self.judged(who, &body, &parts)
     }
 
     fn open(&mut self, who: Who, path: &[u8], f_mode: u32, upper: u32) {
@@ -140,7 +145,7 @@ impl Scene {
         self.fold.take(&judged);
     }
 
-    fn opened(&mut self, who: Who, path: &[u8], f_mode: u32, upper: u32) -> Judged {
+    pub(crate) fn opened(&mut self, who: Who, path: &[u8], f_mode: u32, upper: u32) -> Judged {
         let components = record::components(path);
         let mut file = image(path, 0o100_644);
         file.f_mode = f_mode;
