@@ -34,7 +34,9 @@ const MAY_IMPORT: [(&str, &[&str]); 33] = [
     ("log", &["disk", "format", "keys", "seal"]),
     (
         "ledger",
-        &["attach", "decode", "engine", "fold", "format", "judge", "log", "seal"],
+        &[
+            "attach", "decode", "engine", "fold", "format", "judge", "log", "seal",
+        ],
     ),
     ("export", &["format", "quote", "verify"]),
     // Beside the corridor.
@@ -64,8 +66,8 @@ const MAY_IMPORT: [(&str, &[&str]); 33] = [
     (
         "recorder",
         &[
-            "attach", "coverage", "decode", "engine", "enrich", "identity", "judge", "ledger", "log", "policy",
-            "report", "tripwire",
+            "attach", "coverage", "decode", "engine", "enrich", "identity", "judge", "ledger", "log",
+            "policy", "report", "tripwire",
         ],
     ),
     ("commands", &["*"]),

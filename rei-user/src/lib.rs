@@ -5,8 +5,9 @@
 //!
 //! [`attach`] loads the kernel side → [`ring`] copies records out → [`decode`] makes events of bytes → [`enrich`]
 //! adds path, origin and program → [`judge`] asks [`tripwire`] and [`gate`] what the [`policy`] says → [`report`]
-//! writes JSON lines and the summary. [`recorder`] is the thread that walks an event from `decode` to `report`, once
-//! [`identity`] has settled whose container it belongs to.
+//! writes JSON lines and the summary, and [`fold`] makes lineage of what was judged → [`seal`] chains and seals its
+//! lines → [`log`] makes them durable; the [`ledger`] holds these three together. [`recorder`] is the thread that walks
+//! an event from `decode` to `report` and `ledger`, once [`identity`] has settled whose container it belongs to.
 //!
 //! Beside the corridor, used by it and never using it: [`btf`] (offsets of the running kernel), [`engine`] (what a
 //! container engine knows), [`cgroup`] (the cgroup v2 tree), [`coverage`] (which routes no live sensor sees),

@@ -154,7 +154,7 @@ pub(super) fn farewell(closed: &Closed, keys: &Path) -> Farewell {
         labelled(
             "head",
             &format!(
-                "{} {} {}: keep it elsewhere",
+                "{} {} {}; keep it elsewhere, the file `checkpoints` there has it signed",
                 closed.origin(),
                 closed.newest.size,
                 closed.newest.root

@@ -121,6 +121,7 @@ fn new_objects_are_told_soon_and_repetitions_later() {
         ["fold 0 exec /bin/sh allowed x1 open /x allowed x1"]
     );
     assert_eq!(scene.fold.due_ns(), None);
+    scene.now_ns = due_ns;
 
     for _ in 0..5 {
         scene.read(SHELL, b"/x");
