@@ -33,6 +33,8 @@ mod phase;
 mod plain;
 #[path = "live/probe.rs"]
 mod probe;
+#[path = "live/programs.rs"]
+mod programs;
 #[path = "live/record.rs"]
 mod record;
 #[path = "live/rei.rs"]

@@ -228,12 +228,15 @@ pub enum PolicyCommand {
 }
 
 const EXPLAIN_HELP: &str = "\
-Exit codes: 0 if no tripwire fires; 1 if one does; 2 if rei could not do its work.
+Asks the tripwires and the gate.
+
+Exit codes: 0 if no tripwire fires and the gate does not block; 1 otherwise; 2 if rei could not do its work.
 
 Examples:
   rei policy explain ambient-only --op open --path /etc/shadow --access read --origin image
   rei policy explain build.toml --op connect --address 10.0.0.1:443
-  rei policy explain build.toml --op exec --path /bin/sh --arg -c --arg 'rm -r /'";
+  rei policy explain build.toml --op exec --path /bin/sh --arg -c --arg 'rm -r /'
+  rei policy explain build.toml --op open --path /dev/sda --access write --block-device 8:0";
 
 /// `rei policy check`
 #[derive(Debug, Args)]
@@ -265,9 +268,15 @@ pub struct PolicyExplainArgs {
     /// Major and minor number of a character device
     #[arg(long, value_name = "MAJOR:MINOR", value_parser = value::device)]
     pub device: Option<(u32, u32)>,
+    /// Major and minor number of a block device
+    #[arg(long, value_name = "MAJOR:MINOR", value_parser = value::device, conflicts_with = "device")]
+    pub block_device: Option<(u32, u32)>,
     /// Address and port of a connect
     #[arg(long, value_name = "ADDRESS:PORT")]
     pub address: Option<SocketAddr>,
+    /// Whose unix socket it is, by its inode
+    #[arg(long, value_parser = ["container-engine", "containerd"])]
+    pub peer: Option<String>,
     /// TCP or UDP
     #[arg(long, default_value = "tcp", value_parser = ["tcp", "udp"])]
     pub protocol: String,

@@ -14,12 +14,14 @@ const MAY_IMPORT: [(&str, &[&str]); 33] = [
     ("enrich", &["decode", "engine"]),
     (
         "judge",
-        &["decode", "engine", "enrich", "gate", "policy", "tripwire"],
+        &[
+            "decode", "engine", "enrich", "found", "gate", "policy", "tripwire",
+        ],
     ),
     (
         "report",
         &[
-            "attach", "coverage", "decode", "engine", "enrich", "format", "gate", "judge", "policy", "quote",
+            "attach", "coverage", "decode", "engine", "enrich", "format", "found", "gate", "judge", "policy", "quote",
             "tripwire",
         ],
     ),
@@ -47,8 +49,10 @@ const MAY_IMPORT: [(&str, &[&str]); 33] = [
     ("disk", &[]),
     ("engine", &["cgroup"]),
     ("format", &[]),
+    ("found", &["engine", "glob", "image", "policy"]),
     ("gate", &["cidr", "glob", "paths"]),
     ("glob", &[]),
+    ("image", &["engine"]),
     ("keys", &["disk", "format", "sys"]),
     ("output", &[]),
     ("paths", &["glob"]),
@@ -57,7 +61,7 @@ const MAY_IMPORT: [(&str, &[&str]); 33] = [
     ("sys", &[]),
     (
         "tripwire",
-        &["cidr", "enrich", "glob", "paths", "policy", "quote"],
+        &["cidr", "enrich", "found", "glob", "paths", "policy", "quote"],
     ),
     // The second building: the format, the keys and the reading half of the log.
     ("verify", &["format", "keys", "log"]),
@@ -66,7 +70,7 @@ const MAY_IMPORT: [(&str, &[&str]); 33] = [
     (
         "recorder",
         &[
-            "attach", "coverage", "decode", "engine", "enrich", "identity", "judge", "ledger", "log",
+            "attach", "coverage", "decode", "engine", "enrich", "found", "identity", "judge", "ledger", "log",
             "policy", "report", "tripwire",
         ],
     ),

@@ -11,10 +11,11 @@
 //!
 //! Beside the corridor, used by it and never using it: [`btf`] (offsets of the running kernel), [`engine`] (what a
 //! container engine knows), [`cgroup`] (the cgroup v2 tree), [`coverage`] (which routes no live sensor sees),
-//! [`gate`] (may this tool be called; does anybody object to what was seen), [`glob`] (patterns over bytes), [`paths`]
-//! (many patterns in one automaton), [`cidr`] (addresses that share their first bits), [`keys`] (of a host, its logs
-//! and their segments: derived, kept, forgotten), [`output`] (whole lines or nothing), [`quote`] (untrusted bytes made
-//! harmless for a terminal).
+//! [`gate`] (may this tool be called; does anybody object to what was seen), [`image`] (the unmodified files of a
+//! container's image), [`found`] (declared programs, looked up in it), [`glob`] (patterns over bytes), [`paths`] (many
+//! patterns in one automaton), [`cidr`] (addresses that share their first bits), [`keys`] (of a host, its logs and their
+//! segments: derived, kept, forgotten), [`output`] (whole lines or nothing), [`quote`] (untrusted bytes made harmless
+//! for a terminal).
 //!
 //! The second building is [`verify`]: it reads what [`log`] keeps and shares [`format`] and the derivation of [`keys`]
 //! with the writer. It is all that a build without the feature `observe` has.
@@ -29,13 +30,17 @@ pub mod commands;
 pub mod coverage;
 pub mod decode;
 mod disk;
+#[cfg(test)]
+mod draw;
 pub mod engine;
 pub mod enrich;
 pub mod fold;
 pub mod format;
+pub mod found;
 pub mod gate;
 pub mod glob;
 pub mod identity;
+pub mod image;
 #[cfg(test)]
 mod imports;
 pub mod judge;

@@ -246,13 +246,19 @@ impl Recorder {
             .enricher
             .container_known(scope, container.facts.clone());
         let is_engines_word = container.source == "engine";
-        self.rooms
-            .judge
-            .container_known(scope, &container.facts, is_engines_word);
-        let written = self
-            .rooms
-            .report
-            .container(scope, &container.facts, path, container.source);
+        self.rooms.judge.container_known(
+            scope,
+            &container.facts,
+            container.programs.clone(),
+            is_engines_word,
+        );
+        let written = self.rooms.report.container(
+            scope,
+            &container.facts,
+            &container.programs,
+            path,
+            container.source,
+        );
         self.note(written);
         let ledger = &mut self.rooms.ledger;
         ledger.container(scope, &container.facts, path, container.source);

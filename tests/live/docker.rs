@@ -118,6 +118,16 @@ impl Image {
         layout.import()
     }
 
+    /// The image with one more layer: what the shell script changes in it.
+    pub(crate) fn changed_by(&self, script: &str) -> Result<Self> {
+        let container = Container::named("layer");
+        let words = ["run", "--network", "none", "--name", container.name(), &self.name];
+        docker(&[&words[..], &["sh", "-ec", script]].concat())?;
+        let name = format!("{}:2", unique("image"));
+        docker(&["commit", container.name(), &name])?;
+        Ok(Self { name })
+    }
+
     /// Its name.
     pub(crate) fn name(&self) -> &str {
         &self.name

@@ -1,4 +1,4 @@
-//! `cargo xtask bench`: what rei costs a container that it observes, and one that it does not.
+//! `cargo xtask bench`: what rei costs a container that it observes, and one that it does not; and what rules cost.
 //!
 //! Situations are interleaved in every round, and a result is the median over rounds of the ratio *within* a round:
 //! what the machine does besides hits all situations alike.
@@ -18,8 +18,9 @@ use crate::command::{run as run_command, work_dir};
 use crate::demo::{release_binary, release_build};
 use crate::image;
 use crate::plan::Purpose;
+use crate::rules;
 use crate::setup;
-use crate::table::{self, Round};
+use crate::table::{self, Round, Table};
 use crate::workload::{Done, Job, Workload};
 
 /// Options of `cargo xtask bench`.
@@ -28,9 +29,12 @@ pub(crate) struct Options {
     /// Rounds; the table shows medians over them.
     #[arg(long, default_value_t = 9, value_parser = clap::value_parser!(u32).range(1..))]
     rounds: u32,
-    /// Print the table, and leave docs/performance.md as it is.
+    /// Print the tables, and leave docs/performance.md as it is.
     #[arg(long)]
     dry_run: bool,
+    /// Measure only what rules cost; needs no root and no container.
+    #[arg(long)]
+    rules_only: bool,
 }
 
 /// Mode and operations per thread: about 50 to 300 ms each when nothing observes.
@@ -65,6 +69,10 @@ pub(crate) fn jobs() -> impl Iterator<Item = Job> {
 /// Prepares, measures, writes the table.
 pub(crate) fn run(options: &Options) -> Result<ExitCode> {
     let deadline = Instant::now() + BUDGET;
+    if options.rules_only {
+        rules::run(options.dry_run)?;
+        return Ok(ExitCode::SUCCESS);
+    }
     if !rustix::process::geteuid().is_root() {
         bail!("rei loads eBPF programs, which needs root: run `cargo xtask bench` as root");
     }
@@ -81,12 +89,13 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode> {
     if options.dry_run {
         table::print(&text)?;
     } else {
-        table::write(&text)?;
+        table::write(Table::Bench, &text)?;
     }
     drop(ready);
     if !account.is_balanced() {
         bail!("some events were neither reported nor declared lost; see the table");
     }
+    rules::run(options.dry_run)?;
     Ok(ExitCode::SUCCESS)
 }
 

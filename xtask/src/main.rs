@@ -9,6 +9,7 @@ mod host;
 mod image;
 mod object;
 mod plan;
+mod rules;
 mod setup;
 mod steps;
 mod table;

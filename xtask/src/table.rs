@@ -12,9 +12,24 @@ use crate::bench::jobs;
 use crate::command::{output, program, root};
 use crate::workload::{Done, Job};
 
-/// What stands around the table in docs/performance.md.
-const BEGIN: &str = "<!-- bench:begin -->";
-const END: &str = "<!-- bench:end -->";
+/// A table of docs/performance.md: the name in the marks around it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Table {
+    /// What rei costs a container.
+    Bench,
+    /// What rules cost.
+    Rules,
+}
+
+impl Table {
+    fn marks(self) -> [String; 2] {
+        let name = match self {
+            Table::Bench => "bench",
+            Table::Rules => "rules",
+        };
+        ["begin", "end"].map(|end| format!("<!-- {name}:{end} -->"))
+    }
+}
 
 /// One round's measurements.
 #[derive(Clone, Debug, Default)]
@@ -81,7 +96,7 @@ fn ratios(rounds: &[Round], job: Job, of: fn(&Round) -> &BTreeMap<Job, Done>) ->
     format!("{:.2} ({least:.2}–{greatest:.2})", median(&ratios))
 }
 
-fn median(values: &[f64]) -> f64 {
+pub(crate) fn median(values: &[f64]) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
     match (sorted.len(), sorted.len() / 2) {
@@ -91,8 +106,18 @@ fn median(values: &[f64]) -> f64 {
     }
 }
 
-/// The machine and the state of the sources.
+/// The machine, its engine and the state of the sources.
 fn facts(rounds: usize) -> String {
+    let docker = asked("docker", &["version", "--format", "{{.Server.Version}}"]);
+    format!("{}, Docker {docker}; {rounds} rounds.\n", machine())
+}
+
+fn asked(name: &str, args: &[&str]) -> String {
+    output(program(name).args(args)).unwrap_or_else(|_| "unknown".to_owned())
+}
+
+/// The machine and the state of the sources: the beginning of a sentence.
+pub(crate) fn machine() -> String {
     let cpuinfo = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let cpu = cpuinfo
         .lines()
@@ -102,13 +127,8 @@ fn facts(rounds: usize) -> String {
     let cores = std::thread::available_parallelism().map_or(0, usize::from);
     let kernel = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
     let kernel = kernel_version(&kernel);
-    let asked =
-        |name: &str, args: &[&str]| output(program(name).args(args)).unwrap_or_else(|_| "unknown".to_owned());
-    let docker = asked("docker", &["version", "--format", "{{.Server.Version}}"]);
     let commit = asked("git", &["rev-parse", "--short", "HEAD"]);
-    format!(
-        "Measured at commit {commit} on {cores} cores ({cpu}), Linux {kernel}, Docker {docker}; {rounds} rounds.\n"
-    )
+    format!("Measured at commit {commit} on {cores} cores ({cpu}), Linux {kernel}")
 }
 
 /// The numbers of a kernel release, without what its builder added.
@@ -128,19 +148,21 @@ pub(crate) fn print(text: &str) -> Result<()> {
 }
 
 /// Puts the table between its marks in docs/performance.md.
-pub(crate) fn write(text: &str) -> Result<()> {
+pub(crate) fn write(table: Table, text: &str) -> Result<()> {
     let file = root().join("docs/performance.md");
     let page = fs::read_to_string(&file).with_context(|| format!("cannot read {}", file.display()))?;
-    let page = replaced(&page, text).with_context(|| format!("{} lacks {BEGIN} or {END}", file.display()))?;
+    let page = replaced(&page, table, text)
+        .with_context(|| format!("{} lacks {}", file.display(), table.marks().join(" or ")))?;
     fs::write(&file, page).with_context(|| format!("cannot write {}", file.display()))?;
     eprintln!("xtask: the table is in {}", file.display());
     Ok(())
 }
 
-fn replaced(page: &str, text: &str) -> Option<String> {
-    let (before, rest) = page.split_once(BEGIN)?;
-    let (_, after) = rest.split_once(END)?;
-    Some(format!("{before}{BEGIN}\n{}\n{END}{after}", text.trim_end()))
+fn replaced(page: &str, table: Table, text: &str) -> Option<String> {
+    let [begin, end] = table.marks();
+    let (before, rest) = page.split_once(&begin)?;
+    let (_, after) = rest.split_once(&end)?;
+    Some(format!("{before}{begin}\n{}\n{end}{after}", text.trim_end()))
 }
 
 #[cfg(test)]
@@ -191,17 +213,22 @@ mod tests {
 
     #[test]
     fn only_what_stands_between_the_marks_is_replaced() {
-        let page = format!("a\n{BEGIN}\nold\n{END}\nb\n");
-        assert_eq!(
-            replaced(&page, "new\n"),
-            Some(format!("a\n{BEGIN}\nnew\n{END}\nb\n"))
-        );
-        assert_eq!(replaced("no marks", "new"), None);
+        for table in [Table::Bench, Table::Rules] {
+            let [begin, end] = table.marks();
+            let page = format!("a\n{begin}\nold\n{end}\nb\n");
+            assert_eq!(
+                replaced(&page, table, "new\n"),
+                Some(format!("a\n{begin}\nnew\n{end}\nb\n"))
+            );
+            assert_eq!(replaced("no marks", table, "new"), None);
+        }
     }
 
     #[test]
     fn the_page_has_its_marks() {
-        assert!(replaced(include_str!("../../docs/performance.md"), "").is_some());
+        let page = include_str!("../../docs/performance.md");
+        assert!(replaced(page, Table::Bench, "").is_some());
+        assert!(replaced(page, Table::Rules, "").is_some());
     }
 
     #[test]

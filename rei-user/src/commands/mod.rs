@@ -14,6 +14,7 @@ mod account;
 mod attach;
 mod container;
 mod doctor;
+mod explain;
 mod gate;
 mod judging;
 mod keygen;

@@ -80,6 +80,7 @@ impl Observation {
         plan: Plan,
         output: Option<(Output, OutputHealth)>,
     ) -> Result<Self> {
+        let programs = plan.bindings.programs.clone();
         let judge = Judge::new(Arc::clone(&plan.policy), plan.bindings)
             .map_err(|message| anyhow!("the policy {} cannot be used: {message}", plan.policy.name))?
             .with_sockets(judge::engine_sockets(None));
@@ -102,6 +103,7 @@ impl Observation {
                 command: plan.command,
                 target: plan.target,
                 sensors: sensors.states().to_vec(),
+                programs,
             })
             .context("the report cannot be begun")?;
         if let Some((health, error)) = failure(health.as_ref()) {

@@ -4,13 +4,14 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::cidr::Cidr;
+use crate::glob::Variable;
 
 use super::argument::{Argument, Arguments};
 use super::condition::{Condition, Matcher, Test, Truth};
 use super::decision::{Answer, Decision, HazardLevel};
 use super::operation::{ArgName, Operation};
 use super::pattern::{self, Pattern};
-use super::spec::RuleError;
+use super::spec::{RuleError, RuleSpec};
 
 /// Which calls a rule is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,9 +38,10 @@ enum Body {
     Code { judge: Arc<Judge>, worst: HazardLevel },
 }
 
-struct Data {
-    tools: Tools,
-    condition: Condition,
+/// A rule that is no code.
+pub(super) struct Data {
+    pub(super) tools: Tools,
+    pub(super) condition: Condition,
     answer: Answer,
 }
 
@@ -49,6 +51,16 @@ pub struct Rule {
     name: Arc<str>,
     calls: Calls,
     body: Body,
+    /// What it is made of, where that holds variables.
+    template: Option<Arc<RuleSpec>>,
+}
+
+/// What was found out about a rule before it is asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Known {
+    Nothing,
+    /// What it asks of the arguments holds.
+    ConditionHolds,
 }
 
 /// What must be so for a rule to answer an observed operation.
@@ -78,6 +90,7 @@ impl Rule {
         Rule {
             name: name.into(),
             calls,
+            template: None,
             body: Body::Data(Arc::new(Data {
                 tools,
                 condition,
@@ -96,11 +109,30 @@ impl Rule {
         Rule {
             name: name.into(),
             calls,
+            template: None,
             body: Body::Code {
                 judge: Arc::new(judge),
                 worst,
             },
         }
+    }
+
+    pub(super) fn with_template(mut self, template: Option<RuleSpec>) -> Self {
+        self.template = template.map(Arc::new);
+        self
+    }
+
+    /// Whether it holds variables that have no value yet.
+    #[must_use]
+    pub fn has_variables(&self) -> bool {
+        self.template.is_some()
+    }
+
+    /// The rule with its variables' values. Where one has none, it does not answer.
+    pub(super) fn bind(&self, variables: &[Variable<'_>]) -> Self {
+        let bound = self.template.as_ref().map(|template| template.bind(variables));
+        // A value is a literal: it can only make a pattern too large. Then the rule stays as it was, and undecided.
+        bound.and_then(Result::ok).unwrap_or_else(|| self.clone())
     }
 
     /// Its name.
@@ -113,6 +145,13 @@ impl Rule {
     #[must_use]
     pub fn blocks(&self) -> bool {
         self.worst() == HazardLevel::Blocked
+    }
+
+    pub(super) fn data(&self) -> Option<&Data> {
+        match &self.body {
+            Body::Data(data) => Some(data),
+            Body::Code { .. } => None,
+        }
     }
 
     pub(super) fn worst(&self) -> HazardLevel {
@@ -146,13 +185,17 @@ impl Rule {
     }
 
     /// What it says about a call.
-    pub(super) fn judge(&self, tool_name: &str, arguments: &Arguments<'_>) -> Verdict {
+    pub(super) fn judge(&self, tool_name: &str, arguments: &Arguments<'_>, known: Known) -> Verdict {
         match &self.body {
             Body::Data(data) => {
                 if !data.tools.matches(tool_name) {
                     return Verdict::Passes;
                 }
-                match data.condition.holds(arguments) {
+                let truth = match known {
+                    Known::Nothing => data.condition.holds(arguments),
+                    Known::ConditionHolds => Truth::Yes,
+                };
+                match truth {
                     Truth::Yes => Verdict::Answers(Decision::new(data.answer.clone(), self.name.clone())),
                     Truth::No => Verdict::Passes,
                     Truth::Unknown => Verdict::Undecided,
@@ -165,6 +208,11 @@ impl Rule {
         }
     }
 
+    /// Whether it is for tools of this name, as far as its data says.
+    pub(super) fn is_for(&self, tool_name: &str) -> bool {
+        self.data().is_none_or(|data| data.tools.matches(tool_name))
+    }
+
     /// The tool names that it lists, if it does.
     pub(super) fn listed_names(&self) -> Option<&[Box<str>]> {
         match &self.body {
@@ -173,6 +221,14 @@ impl Rule {
                 Tools::Prefixes(_) | Tools::Matcher(_) => None,
             },
             Body::Code { .. } => None,
+        }
+    }
+
+    /// Whether its condition holds as soon as its key for this argument matches.
+    pub(super) fn is_about_one(&self, name: ArgName) -> bool {
+        match &self.body {
+            Body::Data(data) => data.condition.is_about_one(name),
+            Body::Code { .. } => false,
         }
     }
 

@@ -334,4 +334,8 @@ fn what_a_plan_declares_blocked_stays_blocked_under_any_rules() {
 
 mod conditions;
 mod document;
+mod index;
 mod observed;
+mod order;
+mod shadows;
+mod variables;

@@ -25,6 +25,15 @@ pub(super) struct Texts {
     floating: Option<Automaton>,
 }
 
+/// How a walk over a text ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Walk {
+    /// Every rule of which a pattern matches was found.
+    Done,
+    /// The automata could not tell.
+    Failed,
+}
+
 type MakeMatcher = Box<dyn Fn() -> PathMatcher + Send + Sync + UnwindSafe + RefUnwindSafe>;
 
 #[derive(Debug)]
@@ -62,13 +71,15 @@ impl Texts {
     }
 
     /// Adds the rules one of whose patterns matches the text, in no order.
-    pub(super) fn find(&self, text: &[u8], places: &mut Vec<usize>) {
+    pub(super) fn find(&self, text: &[u8], places: &mut Vec<usize>) -> Walk {
+        let before = places.len();
         for automaton in [&self.anchored, &self.floating].into_iter().flatten() {
             if automaton.find(text, places).is_none() {
-                places.extend_from_slice(&self.rules);
-                return;
+                places.truncate(before);
+                return Walk::Failed;
             }
         }
+        Walk::Done
     }
 }
 

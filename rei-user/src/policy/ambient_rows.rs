@@ -1,8 +1,9 @@
 //! Rows of an ambient table: the shipped one, and a policy's extensions of it.
 
 use crate::enrich::Access;
+use crate::glob::Pattern;
 use crate::policy::document::{Reader, Value};
-use crate::policy::rule::{AmbientClass, AmbientRow, Pattern};
+use crate::policy::rule::{AmbientClass, AmbientRow};
 
 const KEYS: [&str; 6] = ["pattern", "access", "class", "why", "device", "read_only_mount"];
 

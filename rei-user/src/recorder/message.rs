@@ -9,6 +9,7 @@ use crate::attach::Loss;
 use crate::coverage::RouteGap;
 use crate::engine::ContainerFacts;
 use crate::enrich::Enricher;
+use crate::found::FoundProgram;
 use crate::identity::Identity;
 use crate::judge::Judge;
 use crate::ledger::{Closed, Ledger};
@@ -73,6 +74,8 @@ pub struct Closing {
 pub struct Container {
     /// Who it is.
     pub facts: ContainerFacts,
+    /// Programs that the policy declares, as they were found in the image.
+    pub programs: Vec<FoundProgram>,
     /// Its cgroup's path below the cgroup v2 root, where it is known beforehand.
     pub cgroup_path: Option<String>,
     /// How the facts were learned: `engine` or `cgroup`.

@@ -59,6 +59,7 @@ impl Rig {
         };
         let container = Container {
             facts,
+            programs: Vec::new(),
             cgroup_path: None,
             source: "engine",
         };

@@ -18,6 +18,7 @@ use crate::attach::{Loss, SensorState};
 use crate::coverage::{NEVER_COVERED, Route, RouteGap};
 use crate::decode::Undecodable;
 use crate::engine::ContainerFacts;
+use crate::found::FoundProgram;
 use crate::judge::Judged;
 use crate::policy::{Extension, Policy, Severity, Source};
 
@@ -38,6 +39,7 @@ mod event;
 mod finding;
 mod line;
 mod lost;
+mod program;
 mod reason;
 mod sealed;
 mod sequence;
@@ -58,6 +60,8 @@ pub struct RunStart {
     pub target: &'static str,
     /// Which sensors are live.
     pub sensors: Vec<SensorState>,
+    /// Declared programs, as they were found on this machine; of containers see [`Report::container`].
+    pub programs: Vec<FoundProgram>,
 }
 
 /// How the command ended.
@@ -171,11 +175,13 @@ impl Report {
         });
         line.texts("never_covered", NEVER_COVERED);
         line.object("policy", |object| write_policy(object, &self.policy));
+        program::write(&mut line, &start.programs);
         self.write(line)?;
         self.flush()
     }
 
-    /// A container whose scope is observed. `source` says how the facts were learned: `engine` or `cgroup`.
+    /// A container whose scope is observed, and its declared programs. `source` says how the facts were learned:
+    /// `engine` or `cgroup`.
     ///
     /// # Errors
     /// If the JSON lines cannot be written.
@@ -183,6 +189,7 @@ impl Report {
         &mut self,
         scope: u64,
         facts: &ContainerFacts,
+        programs: &[FoundProgram],
         cgroup_path: &str,
         source: &str,
     ) -> io::Result<()> {
@@ -199,6 +206,7 @@ impl Report {
         line.optional_text("image_id", facts.image_id.as_deref());
         line.text("cgroup_path", cgroup_path);
         line.text("source", source);
+        program::write(&mut line, programs);
         self.write(line)
     }
 

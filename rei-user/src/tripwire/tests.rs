@@ -10,6 +10,7 @@ mod contacts;
 mod executions;
 mod files;
 mod properties;
+mod reach;
 
 /// What is expected: the ground's first word, or the wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,7 +55,7 @@ fn matcher(text: &str) -> Matcher {
                 .to_vec(),
         ),
         read_only_mounts: vec![b"/usr/share/zoneinfo".to_vec()],
-        verified: Vec::new(),
+        programs: Vec::new(),
     };
     Matcher::bind(&policy(text), bindings).unwrap()
 }

@@ -108,7 +108,7 @@ const CONTACTED: &[Contacted] = &[
     Contacted("outputs = [\"/run/**\"]", "raw", "/run/x.sock", 0, Trips),
 ];
 
-fn peer(text: &str) -> Peer<'_> {
+pub(super) fn peer(text: &str) -> Peer<'_> {
     match text {
         "nobody" => Peer::Nobody,
         "route" => Peer::Route,

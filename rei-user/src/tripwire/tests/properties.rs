@@ -1,22 +1,7 @@
 //! What holds for every policy and every operation, tried on many that are drawn by a fixed rule.
 
 use super::*;
-
-/// Numbers that are the same at every run (xorshift).
-struct Draw(u64);
-
-impl Draw {
-    fn below(&mut self, bound: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        usize::try_from(self.0 % bound as u64).unwrap()
-    }
-
-    fn of<T: Copy>(&mut self, choices: &[T]) -> T {
-        choices[self.below(choices.len())]
-    }
-}
+use crate::draw::Draw;
 
 const NAMES: [&str; 6] = ["a", "b", "ab", "..", "proc", "__pycache__"];
 const PATTERNS: [&str; 10] = [
