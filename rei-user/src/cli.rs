@@ -14,7 +14,10 @@ use crate::fold::KeepEvents;
 use crate::keys::host::KEYS_DIRECTORY;
 use crate::policy::Severity;
 
+pub use self::verify::{VERIFY_HELP, VerifyArgs};
+
 mod value;
+mod verify;
 
 /// Exit code of `rei run` when it could not do its work.
 pub const EXIT_RUN_FAILED: u8 = 125;
@@ -60,6 +63,9 @@ pub enum Command {
     /// Make the keys that logs are sealed with: once per host
     #[command(after_help = KEYGEN_HELP)]
     Keygen(KeygenArgs),
+    /// Check sealed logs, and say how far that reaches
+    #[command(after_help = VERIFY_HELP)]
+    Verify(VerifyArgs),
     /// Say what this host allows, and the next step for each gap
     Doctor(DoctorArgs),
     /// Enter a cgroup, then become the command
@@ -350,6 +356,7 @@ impl Command {
             | Command::Policy(_)
             | Command::Gate(_)
             | Command::Keygen(_)
+            | Command::Verify(_)
             | Command::Doctor(_) => EXIT_FAILED,
         }
     }

@@ -1,7 +1,8 @@
-//! The durable steps of keys and logs: every write that must survive a power cut goes through here, one call a step.
+//! The durable steps of keys and logs: every write that must survive a power cut goes through here, one call
+//! a step.
 //!
-//! Tests put a watcher before each step: it can look at the files as a crash at that moment would leave them, or
-//! let the step fail.
+//! Tests put a watcher before each step: it can look at the files as a crash at that moment would leave them,
+//! or let the step fail.
 
 use std::fs::File;
 use std::io;
@@ -39,8 +40,9 @@ pub(crate) fn overwrite(file: &File, bytes: &[u8], offset: u64) -> io::Result<()
     Ok(())
 }
 
-/// Makes the content of a file durable. After a failure nothing is known of what is on the disk: the kernel may have
-/// dropped the pages and would report success the next time, so the caller must not try again on this file.
+/// Makes the content of a file durable. After a failure nothing is known of what is on the disk: the kernel
+/// may have dropped the pages and would report success the next time, so the caller must not try again on
+/// this file.
 pub(crate) fn sync(file: &File) -> io::Result<()> {
     #[cfg(test)]
     watch::before(watch::Step::Sync)?;

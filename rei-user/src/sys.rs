@@ -7,14 +7,18 @@
 use std::ffi::c_void;
 use std::ptr;
 
+#[cfg(feature = "observe")]
 use aya::maps::{MapData, RingBuf};
 use rustix::mm::{Advice, madvise, mlock, munlock};
+#[cfg(feature = "observe")]
 use tokio::io::Interest;
+#[cfg(feature = "observe")]
 use tokio::io::unix::{AsyncFd, AsyncFdRegisterError};
 
 /// The ring, registered to be woken by the kernel; where that is refused, the error holds the ring.
 ///
 /// Must be called inside a tokio runtime with I/O enabled.
+#[cfg(feature = "observe")]
 #[expect(
     clippy::result_large_err,
     reason = "once per run, and the caller goes on with the ring in it"

@@ -8,10 +8,12 @@ use serde_json::json;
 use super::say;
 use crate::cli::KeygenArgs;
 use crate::keys::host::{HostKeys, NewKeys, default_origin};
+use crate::keys::locked::guard_process;
 use crate::quote::quote;
 
 /// Makes the keys. stdout gets the public key, or everything that may be told as JSON.
 pub(super) fn run(args: &KeygenArgs) -> Result<u8> {
+    guard_process().context("cannot keep this process out of core dumps")?;
     let origin = args.origin.clone().unwrap_or_else(default_origin);
     let (keys, made) = HostKeys::create(&args.keys.directory, &origin)?;
     announce(&made);

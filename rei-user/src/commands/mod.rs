@@ -28,6 +28,7 @@ mod signals;
 mod stage;
 mod target;
 mod terminal;
+mod verify;
 
 /// Runs a command and gives its exit code.
 ///
@@ -40,6 +41,7 @@ pub fn run_command(command: Command) -> Result<u8> {
         Command::Gate(args) => gate::run(args),
         Command::Policy(args) => policy::run(&args.command),
         Command::Keygen(args) => keygen::run(&args),
+        Command::Verify(args) => verify::run(&args),
         Command::Doctor(args) => doctor::run(&args),
         Command::Stage(args) => Ok(stage::run(&args)),
     }

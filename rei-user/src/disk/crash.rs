@@ -1,4 +1,5 @@
-//! What a crash leaves, for tests: every state of a directory between two durable steps, and with a torn write.
+//! What a crash leaves, for tests: every state of a directory between two durable steps, and with a torn
+//! write.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -84,8 +85,8 @@ impl Snapshot {
     }
 }
 
-/// Every state that a crash during `action` could leave in `root`, in order: before each durable step, with each write
-/// torn where `can_tear` says so of its file, and at the end.
+/// Every state that a crash during `action` could leave in `root`, in order: before each durable step, with
+/// each write torn where `can_tear` says so of its file, and at the end.
 pub(crate) fn states<T>(
     root: &Path,
     can_tear: fn(&Path) -> bool,

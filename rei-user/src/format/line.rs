@@ -118,7 +118,7 @@ impl fmt::Display for LineError {
 
 impl std::error::Error for LineError {}
 
-/// The bytes of a line, without its line feed. A seal's tag is what its body holds; see [`tagged`].
+/// The bytes of a line, without its line feed. A seal's tag is what its body holds; see [`put_tag`].
 ///
 /// # Errors
 /// If the line would be longer than [`LINE_BYTES_MAX`].

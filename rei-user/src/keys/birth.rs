@@ -1,9 +1,10 @@
 //! The birth of a log: which number of the series it takes, and what a birth that was cut short leaves.
 //!
-//! Under the directory's lock: note the number and the log; advance the series in place; make the log's key state;
-//! (the log is made by its writer;) add the line `born` to the series' list; remove the note. A note that is found
-//! later tells how far its birth came: the series did not advance, then the number is still free; the key of segment 0
-//! is wiped, then the log was born; otherwise the number is void, and what could still open the log is wiped.
+//! Under the directory's lock: note the number and the log; advance the series in place; make the log's key
+//! state; (the log is made by its writer;) add the line `born` to the series' list; remove the note. A note
+//! that is found later tells how far its birth came: the series did not advance, then the number is still
+//! free; the key of segment 0 is wiped, then the log was born; otherwise the number is void, and what could
+//! still open the log is wiped.
 
 use serde::{Deserialize, Serialize};
 
@@ -31,7 +32,8 @@ struct Note {
     log: Hex<16>,
 }
 
-/// A log that is being born: its keys, and its place in the series. No other birth begins until this is dropped.
+/// A log that is being born: its keys, and its place in the series. No other birth begins until this is
+/// dropped.
 ///
 /// Dropped without [`Birth::finish`], the note stays, and the next birth settles it.
 pub struct Birth {
@@ -149,7 +151,8 @@ fn open_series(directory: &LockedDirectory) -> Result<Series, KeyError> {
     })
 }
 
-/// The note of a birth under way. One that was torn while it was written is as good as none: nothing had happened yet.
+/// The note of a birth under way. One that was torn while it was written is as good as none: nothing had
+/// happened yet.
 fn read_note(directory: &LockedDirectory) -> Result<Option<Note>, KeyError> {
     let content = directory.read(NOTE_FILE)?;
     Ok(content.and_then(|content| serde_json::from_slice(&content).ok()))

@@ -1,15 +1,15 @@
 //! Which key comes from which: the whole derivation, pure, shared by writer and verifier.
 //!
-//! A host's series gives each log its first master key; a master key gives the step keys of its segment and the master
-//! key of the next; a step key gives the keys of one seal and the next step. Each key is of a type of its own, so that
-//! none can stand for another. `docs/format.md` has the formulas.
+//! A host's series gives each log its first master key; a master key gives the step keys of its segment and
+//! the master key of the next; a step key gives the keys of one seal and the next step. Each key is of a type
+//! of its own, so that none can stand for another. `docs/format.md` has the formulas.
 
 use super::id::{LogId, SeriesId};
 use super::secret::Secret;
 use crate::format::Hex;
 
-/// Most logs of a series that a number is believed for: what is derived costs one HMAC a log, and a number read from a
-/// hostile header must not cost hours.
+/// Most logs of a series that a number is believed for: what is derived costs one HMAC a log, and a number
+/// read from a hostile header must not cost hours.
 pub const LOGS_MAX: u64 = 1 << 22;
 
 /// `R_i`: the state of a series before its log `i` is born.
@@ -43,7 +43,8 @@ impl SeriesKey {
         )
     }
 
-    /// The tag of an entry of the series' own list, written while the series stands at `i`, this key's own number.
+    /// The tag of an entry of the series' own list, written while the series stands at `i`, this key's own
+    /// number.
     #[must_use]
     pub fn entry_tag(&self, series: SeriesId, i: u64, entry: &[u8]) -> Hex<32> {
         self.entry_key(series, i).tag(&[b"rei/entry/1\0", entry])

@@ -1,7 +1,7 @@
 //! The directory of the keys: only its owner can look into it, and only one process changes it at a time.
 //!
-//! Every file is opened relative to the directory, never through a symbolic link, and is refused if anybody else
-//! could read it, write it, or reach it by another name.
+//! Every file is opened relative to the directory, never through a symbolic link, and is refused if anybody
+//! else could read it, write it, or reach it by another name.
 
 use std::fs::{DirBuilder, File};
 use std::io::{ErrorKind, Read as _};
@@ -18,8 +18,8 @@ use zeroize::Zeroizing;
 use super::error::KeyError;
 use crate::disk;
 
-/// Longest key file that is read, in bytes; rei writes none that is longer than 8 KiB but its list of births, which is
-/// not read through this.
+/// Longest key file that is read, in bytes; rei writes none that is longer than 8 KiB but its list of births,
+/// which is not read through this.
 const FILE_BYTES_MAX: u64 = 8192;
 /// How long a birth waits for another one. A birth takes milliseconds.
 const LOCK_WAIT: Duration = Duration::from_secs(10);

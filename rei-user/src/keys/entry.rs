@@ -1,7 +1,7 @@
 //! The list of a series: which number became which log, and which number became none.
 //!
-//! A line a number, so that none is ever silently missing. Each line is tagged with a key that evolves with the
-//! series: whoever takes the host over can add lines for what comes, but cannot void a log of the past.
+//! A line a number, so that none is ever silently missing. Each line is tagged with a key that evolves with
+//! the series: whoever takes the host over can add lines for what comes, but cannot void a log of the past.
 
 use std::io::Read as _;
 use std::os::unix::fs::FileExt as _;

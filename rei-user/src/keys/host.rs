@@ -200,8 +200,8 @@ impl HostKeys {
         Birth::begin(self.directory.lock()?, &self.key, log, seed)
     }
 
-    /// Takes up the birth of a log that a crash cut short, if nothing has settled it yet and the log's segment 0 has
-    /// never taken an event.
+    /// Takes up the birth of a log that a crash cut short, if nothing has settled it yet and the log's
+    /// segment 0 has never taken an event.
     ///
     /// # Errors
     /// If the keys cannot be used.

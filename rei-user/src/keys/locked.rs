@@ -73,7 +73,8 @@ impl Drop for LockedKeys {
 
 /// Keeps other processes of the same user from reading this one's memory, and the kernel from dumping it.
 ///
-/// Lost at exec, so it does not reach the observed command; `RLIMIT_CORE` would, which is why it is left alone.
+/// Lost at exec, so it does not reach the observed command; `RLIMIT_CORE` would, which is why it is left
+/// alone.
 ///
 /// # Errors
 /// If the kernel refuses.

@@ -1,8 +1,9 @@
 //! Keys: where they come from, where they are kept, and how they are forgotten.
 //!
-//! [`derive`] is pure and shared with the verifier. The rest keeps secrets in files that only their owner can reach
-//! ([`directory`]), evolves them in place (`slot`), gives each log its place in the host's series ([`birth`]) and
-//! signs ([`signing`]). Nothing here is ever replaced silently: what is missing or damaged is an error.
+//! [`derive`](mod@derive) is pure and shared with the verifier. The rest keeps secrets in files that only their owner can
+//! reach ([`directory`]), evolves them in place (`slot`), gives each log its place in the host's series
+//! ([`birth`]) and signs ([`signing`]). Nothing here is ever replaced silently: what is missing or damaged is
+//! an error.
 
 pub mod birth;
 pub mod derive;

@@ -46,8 +46,8 @@ impl Secret {
         std::hint::black_box(difference) == 0
     }
 
-    /// HKDF-Expand (RFC 5869) with SHA-256 and 32 bytes of output: one block. `info` is the concatenation of the
-    /// parts.
+    /// HKDF-Expand (RFC 5869) with SHA-256 and 32 bytes of output: one block. `info` is the concatenation of
+    /// the parts.
     pub(super) fn expand(&self, info: &[&[u8]]) -> Secret {
         let mut mac = self.mac(info);
         mac.update(&[1]);

@@ -1,4 +1,5 @@
-//! The state of a host's series: `R_i`, where `i` is the number of the next log. Overwritten in place at every birth.
+//! The state of a host's series: `R_i`, where `i` is the number of the next log. Overwritten in place at
+//! every birth.
 
 use super::derive::SeriesKey;
 use super::directory::{KeyDirectory, LockedDirectory};
@@ -65,7 +66,8 @@ impl Series {
         self.slots.wipe_below(self.number)
     }
 
-    /// Goes on to the next number, durably: after this nothing on the host gives the key of the number before.
+    /// Goes on to the next number, durably: after this nothing on the host gives the key of the number
+    /// before.
     pub(super) fn advance(&mut self) -> Result<(), KeyError> {
         let next = self.key()?.next(self.id(), self.number);
         self.slots.write(self.number + 1, payload(&next))?;

@@ -49,8 +49,8 @@ impl SigningSeed {
     }
 }
 
-/// Whether the signature is this public key's over the message. Strict: no key and no signature of small order, one
-/// spelling of each.
+/// Whether the signature is this public key's over the message. Strict: no key and no signature of small
+/// order, one spelling of each.
 #[must_use]
 pub fn verifies(public: &Hex<32>, message: &[u8], signature: &Hex<64>) -> bool {
     VerifyingKey::from_bytes(&public.0).is_ok_and(|key| {

@@ -1,8 +1,8 @@
 //! Two slots of 512 bytes, 4096 apart, overwritten in place: how a secret evolves on disk.
 //!
-//! A slot is `magic ‖ be64 generation ‖ id(16) ‖ payload ‖ CRC-32 ‖ zeros`. Never a new file and a rename: that would
-//! leave the old secret in freed blocks. A power cut in the middle of a write damages at most the slot that was being
-//! written, and the CRC tells: the other one is then whole.
+//! A slot is `magic ‖ be64 generation ‖ id(16) ‖ payload ‖ CRC-32 ‖ zeros`. Never a new file and a rename:
+//! that would leave the old secret in freed blocks. A power cut in the middle of a write damages at most the
+//! slot that was being written, and the CRC tells: the other one is then whole.
 
 use std::fs::File;
 use std::io;
@@ -79,7 +79,8 @@ impl<const N: usize> Slots<N> {
             return Ok(None);
         };
         let path = directory.path_of(name);
-        // A writer that was killed may have left what it wrote in the page cache only: nothing builds on that.
+        // A writer that was killed may have left what it wrote in the page cache only: nothing builds on
+        // that.
         disk::sync(&file).map_err(KeyError::io("make durable", &path))?;
         let mut content = Zeroizing::new(vec![0; FILE_BYTES]);
         file.read_exact_at(&mut content, 0).map_err(|error| {

@@ -216,8 +216,8 @@ fn old_keys_are_gone_from_the_disk() {
     }
 }
 
-/// Each durable step of a birth, and each torn write: what it leaves is settled by the next birth, no number is
-/// missing, none is used twice, and a void log has no keys.
+/// Each durable step of a birth, and each torn write: what it leaves is settled by the next birth, no number
+/// is missing, none is used twice, and a void log has no keys.
 #[test]
 fn a_crash_at_any_step_of_a_birth_leaves_no_number_missing() {
     let (temporary, keys, _) = made();

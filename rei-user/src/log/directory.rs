@@ -78,7 +78,8 @@ impl WriterDirectory {
     /// Opens the head file, which always has the same length, and gives it the content of a log's birth.
     pub(super) fn head(&self, birth: Option<&[u8]>) -> Result<File, LogError> {
         let flags = OFlags::RDWR;
-        // Deleted, or longer than it ever is: what was found is said in the next header, and it is made again.
+        // Deleted, or longer than it ever is: what was found is said in the next header, and it is made
+        // again.
         let file = self.open_file(HEAD_FILE, flags | OFlags::CREATE)?;
         let path = self.path.join(HEAD_FILE);
         let length = file.metadata().map_err(LogError::io("examine", &path))?.len();
@@ -124,8 +125,8 @@ impl WriterDirectory {
         disk::sync(file).map_err(LogError::io("make durable", &path))
     }
 
-    /// Makes a segment of an earlier writer durable. One that was killed may have left its last lines in the page cache
-    /// only, and the next header is chained to them.
+    /// Makes a segment of an earlier writer durable. One that was killed may have left its last lines in the
+    /// page cache only, and the next header is chained to them.
     pub(super) fn sync_segment(&self, segment: u64) -> Result<(), LogError> {
         let name = segment_file(segment);
         let file = self.open_file(&name, OFlags::RDONLY)?;

@@ -11,7 +11,8 @@ use crate::keys::error::KeyError;
 /// Why a log cannot be written.
 #[derive(Debug)]
 pub enum LogError {
-    /// The system refused something. After a failed write or sync nothing more is written to this log by this writer.
+    /// The system refused something. After a failed write or sync nothing more is written to this log by this
+    /// writer.
     Io {
         /// What was attempted, as in "cannot ... PATH".
         doing: &'static str,

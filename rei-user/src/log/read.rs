@@ -142,7 +142,27 @@ impl LogDirectory {
         self.lines(&segment_file(segment), u64::MAX)
     }
 
-    /// The lines of any file of the directory, as [`LogDirectory::segment`].
+    /// The lines of another file of the directory, as [`LogDirectory::segment`].
+    ///
+    /// # Errors
+    /// If it cannot be read, or is no regular file.
+    pub fn lines_of(&self, name: &str) -> Result<Option<Lines>, ReadError> {
+        self.lines(name, u64::MAX)
+    }
+
+    /// Whether there is something that only the directory of a log has.
+    ///
+    /// # Errors
+    /// If the directory cannot be listed.
+    pub fn looks_like_a_log(&self) -> Result<bool, ReadError> {
+        for name in [HEAD_FILE, CHECKPOINTS_FILE] {
+            if rustix::fs::statat(&self.directory, name, rustix::fs::AtFlags::SYMLINK_NOFOLLOW).is_ok() {
+                return Ok(true);
+            }
+        }
+        Ok(self.highest_segment()?.is_some())
+    }
+
     fn lines(&self, name: &str, bytes_max: u64) -> Result<Option<Lines>, ReadError> {
         let path = self.path.join(name);
         let Some(file) = open_regular(&self.directory, name, &path)? else {

@@ -1,4 +1,5 @@
-//! What an earlier writer left: where the log stands, and how its last segment ended. Old segments are only read.
+//! What an earlier writer left: where the log stands, and how its last segment ended. Old segments are only
+//! read.
 
 use super::error::LogError;
 use super::read::{HEAD_FILE, LogDirectory, Piece};
@@ -26,7 +27,8 @@ pub(super) struct Recovered {
     pub(super) damage: Option<String>,
 }
 
-/// Which log this is: as its first header says, or its head token where there is no header. `None` if neither does.
+/// Which log this is: as its first header says, or its head token where there is no header. `None` if neither
+/// does.
 pub(super) fn log_of(directory: &LogDirectory) -> Result<Option<LogId>, LogError> {
     for segment in 0..=directory.highest_segment()?.unwrap_or(0) {
         if let Some(head) = header(directory, segment)? {

@@ -1,7 +1,7 @@
 //! The writer of a log: batches into segments, durably, in the order that survives every crash.
 //!
-//! Time is given with every call. An error of a write or a sync stops the writer for good: what is on the disk then is
-//! what a crash would have left, and the next writer goes on from there.
+//! Time is given with every call. An error of a write or a sync stops the writer for good: what is on the
+//! disk then is what a crash would have left, and the next writer goes on from there.
 
 use std::fs::File;
 use std::path::Path;
@@ -99,8 +99,8 @@ impl Writer {
     /// Goes on with a log, whatever its last writer left, in a new segment.
     ///
     /// # Errors
-    /// If there is none, another process writes it, its keys are gone or say that segments are missing, or files
-    /// cannot be used.
+    /// If there is none, another process writes it, its keys are gone or say that segments are missing, or
+    /// files cannot be used.
     pub fn reopen(
         path: &Path,
         host: HostKeys,
@@ -259,8 +259,8 @@ impl Writer {
     /// Adds a record and gives the number of its line. A full batch is sealed at once.
     ///
     /// # Errors
-    /// [`LogError::TooLong`] if it does not fit a line: then nothing was added, and the log goes on. Any other error
-    /// ends the writing.
+    /// [`LogError::TooLong`] if it does not fit a line: then nothing was added, and the log goes on. Any
+    /// other error ends the writing.
     pub fn append(&mut self, now: Clock, body: &Body) -> Result<u64, LogError> {
         self.refuse_stopped()?;
         let sequence = self.sealer.append(now, body)?;
@@ -374,8 +374,8 @@ impl Writer {
         self.newest.as_ref()
     }
 
-    /// The first thing in the log that was not as a writer leaves it when this one came, in words. It is kept as it
-    /// is, and worth a finding.
+    /// The first thing in the log that was not as a writer leaves it when this one came, in words. It is kept
+    /// as it is, and worth a finding.
     #[must_use]
     pub fn damage(&self) -> Option<&str> {
         self.damage.as_deref()
@@ -480,7 +480,8 @@ impl Writer {
         Ok(())
     }
 
-    /// After an error nothing more is written: a second sync of the same file could report a success that is none.
+    /// After an error nothing more is written: a second sync of the same file could report a success that is
+    /// none.
     fn guarded<T>(&mut self, action: impl FnOnce(&mut Self) -> Result<T, LogError>) -> Result<T, LogError> {
         self.refuse_stopped()?;
         let result = action(self);
@@ -495,7 +496,8 @@ fn stillborn(directory: &Path) -> LogError {
     }
 }
 
-/// The highest segment, once an opening that was cut short is removed: its key still exists, so no event is in it.
+/// The highest segment, once an opening that was cut short is removed: its key still exists, so no event is
+/// in it.
 fn without_torn_opening(
     directory: &WriterDirectory,
     read: &LogDirectory,

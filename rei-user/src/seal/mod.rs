@@ -1,8 +1,8 @@
-//! The seal: bodies → sealed lines. It chains every line to the one before, ends each batch with a seal, and forgets
-//! the key of a seal once it is on the disk.
+//! The seal: bodies → sealed lines. It chains every line to the one before, ends each batch with a seal, and
+//! forgets the key of a seal once it is on the disk.
 //!
-//! It does no I/O. `log` writes what it gives, in the order that [`Sealer::seal`] and [`Sealer::step`] stand for: the
-//! batch, durably; the head token, durably; only then the next key.
+//! It does no I/O. `log` writes what it gives, in the order that [`Sealer::seal`] and [`Sealer::step`] stand
+//! for: the batch, durably; the head token, durably; only then the next key.
 
 mod checkpoint;
 mod position;
@@ -67,8 +67,8 @@ pub struct Sealed {
 }
 
 impl Sealer {
-    /// Opens a segment: the batch holds its header then. The caller's `head` says everything but the three fields that
-    /// follow from the keys: `vk`, `nvk` and `ks`.
+    /// Opens a segment: the batch holds its header then. The caller's `head` says everything but the three
+    /// fields that follow from the keys: `vk`, `nvk` and `ks`.
     ///
     /// # Errors
     /// If the header is too long for a line.

@@ -93,8 +93,30 @@ impl Slot {
     }
 }
 
+/// Where a host's series stands: its name, and the number of the next log.
+pub(super) fn series_state(keys: &Path) -> Result<Option<(Hex<16>, u64)>, ReadError> {
+    const MAGIC: &[u8; 8] = b"REISER01";
+    const COVERED_BYTES: usize = 8 + 8 + 16 + 32;
+    let content = match read_file(&keys.join("series"), FILE_BYTES, Secrecy::Secret) {
+        Ok(content) => zeroize::Zeroizing::new(content),
+        Err(error) if error.is_absent() => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    let states = SLOTS_AT.into_iter().filter_map(|at| {
+        let covered = content.get(at..at + COVERED_BYTES)?;
+        let check: [u8; 4] = content
+            .get(at + COVERED_BYTES..at + COVERED_BYTES + 4)?
+            .try_into()
+            .ok()?;
+        let is_whole = covered.starts_with(MAGIC) && crc32(covered) == u32::from_le_bytes(check);
+        let number = u64::from_be_bytes(covered[8..16].try_into().ok()?);
+        is_whole.then_some((Hex(covered[16..32].try_into().ok()?), number))
+    });
+    Ok(states.max_by_key(|(_, number)| *number))
+}
+
 /// CRC-32/IEEE, bit by bit: two hundred bytes of a whole log.
-fn crc32(bytes: &[u8]) -> u32 {
+pub(super) fn crc32(bytes: &[u8]) -> u32 {
     let mut crc = u32::MAX;
     for byte in bytes {
         crc ^= u32::from(*byte);

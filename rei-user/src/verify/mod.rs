@@ -12,6 +12,7 @@ use std::path::Path;
 
 pub use self::finding::{Findings, Found, Spread, Violation, Warning, Where};
 pub use self::report::{Completeness, Held, LastGood, NewestCheckpoint, Report, SeriesPlace, Verdict};
+pub use self::series::{SeriesCheck, SeriesReport};
 
 use self::checkpoint::Sizes;
 use self::examination::Examination;
@@ -29,10 +30,8 @@ mod host;
 mod line;
 mod ratchet;
 mod report;
+mod series;
 mod token;
-
-#[cfg(test)]
-mod tests;
 
 /// What a log is checked against. Everything is optional: the less is given, the less is proven.
 #[derive(Clone, Copy, Default)]

@@ -9,8 +9,8 @@ use super::Finding;
 use crate::keys::error::KeyError;
 use crate::keys::host::{HostKeys, verification_key_left};
 
-/// File systems that write a changed block to another place. Numbers from the kernel's include/uapi/linux/magic.h;
-/// ZFS and bcachefs from their own sources.
+/// File systems that write a changed block to another place. Numbers from the kernel's
+/// include/uapi/linux/magic.h; ZFS and bcachefs from their own sources.
 const COPY_ON_WRITE: [(u64, &str); 5] = [
     (0x9123_683e, "btrfs"),
     (0x2fc1_2fc1, "zfs"),
@@ -61,12 +61,11 @@ fn keys(directory: &Path) -> Finding {
         Some(key) => Finding::gap(
             CHECK,
             format!(
-                "{found}\n{} is still on this host: whoever takes the host over can then forge what was sealed before",
+                "{found}\n{} is still on this host: with it, who takes the host over can forge every seal of the past",
                 key.display()
             ),
             format!(
-                "copy it to where logs are verified, then `shred -u {}`; keys made before the move are only as good \
-                 as that",
+                "copy it to where logs are verified, then `shred -u {}`",
                 key.display()
             ),
         ),
@@ -181,7 +180,8 @@ fn storage_by(kind: u64, block: &Path, journals: bool) -> Storage {
     }
 }
 
-/// Whether the file system of a device journals data. The options of the super block are the last word of a line.
+/// Whether the file system of a device journals data. The options of the super block are the last word of a
+/// line.
 fn journals_data(mountinfo: &str, device: &str) -> bool {
     mountinfo.lines().any(|line| {
         let mut words = line.split(' ');

@@ -1,5 +1,5 @@
-//! A small verifier for the writer's own tests, from the text of the format: what a holder of the verification key, the
-//! host's public key and the host's state would see. It stops at the first violation.
+//! A small verifier for the writer's own tests, from the text of the format: what a holder of the
+//! verification key, the host's public key and the host's state would see. It stops at the first violation.
 
 use std::collections::BTreeMap;
 use std::path::Path;

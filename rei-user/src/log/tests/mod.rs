@@ -20,6 +20,7 @@ use crate::keys::derive::VerificationKey;
 use crate::keys::directory::read_secret_file;
 use crate::keys::host::HostKeys;
 use crate::seal::{Clock, Reason};
+use crate::verify::{HostKey, HostState, Key, Request, Verdict, verify};
 
 const ORIGIN: &str = "node-7/rei";
 const MS: u64 = 1_000_000;
@@ -86,8 +87,58 @@ impl Host {
         self.check().unwrap_or_else(|violation| panic!("{violation}"))
     }
 
+    /// What two verifiers see: the small one of these tests, and the one of rei with everything that an
+    /// auditor can have, down to nothing. They have to agree on whether there is an alarm.
     fn check(&self) -> Result<Seen, String> {
-        check(&self.log(), &self.root.join("keys"), &self.auditor, &self.public)
+        self.check_with(4)
+    }
+
+    /// [`Host::check`] with everything that an auditor can have, only.
+    fn check_once(&self) -> Result<Seen, String> {
+        self.check_with(1)
+    }
+
+    fn check_with(&self, requests: usize) -> Result<Seen, String> {
+        let keys = self.root.join("keys");
+        let seen = check(&self.log(), &keys, &self.auditor, &self.public);
+        let host = HostKey {
+            origin: self.public.0.clone(),
+            key: self.public.1,
+        };
+        let everything = Request {
+            key: Some(Key::Series(&self.auditor)),
+            host: Some(&host),
+            keys: HostState::Expected(&keys),
+            ..Request::default()
+        };
+        let bare = Request {
+            keys: HostState::Ignored,
+            ..everything
+        };
+        let public = Request { key: None, ..bare };
+        for request in [everything, bare, public, Request::default()]
+            .iter()
+            .take(requests)
+        {
+            let report = verify(&self.log(), request);
+            let is_alarm = report.verdict == Verdict::Tampered;
+            if is_alarm && seen.is_ok() {
+                return Err(format!("only verify says {:?}", report.violations));
+            }
+            if let Ok(seen) = &seen
+                && report.verdict != Verdict::Unverifiable
+            {
+                let is_ended = seen.is_closed && report.verdict == Verdict::Ok;
+                let is_open = !seen.is_closed && report.verdict == Verdict::Incomplete;
+                if !is_ended && !is_open || report.size < seen.lines {
+                    return Err(format!(
+                        "verify says {:?} of {} lines",
+                        report.verdict, report.size
+                    ));
+                }
+            }
+        }
+        seen
     }
 }
 
@@ -450,4 +501,47 @@ fn a_failed_write_stops_the_writer_and_the_next_goes_on() {
         host.reopen(at(6)).expect("a log").close(at(7)).expect("closed");
         assert!(host.seen().is_closed, "{fails_at}");
     }
+}
+
+/// A verifier reads while the writer writes, rolls and ends: never an alarm, and it sees the log grow.
+#[test]
+fn a_log_that_is_being_written_is_never_an_alarm() {
+    let host = Host::new();
+    let limits = Limits {
+        batch_lines: 8,
+        roll_bytes: 40_000,
+        ..Limits::default()
+    };
+    let mut writer = host.create(limits, at(0)).expect("a new log");
+    let writing = std::thread::spawn(move || {
+        for number in 0..4_000 {
+            writer.append(at(number), &body(number)).expect("a line");
+            if number % 100 == 0 {
+                writer.seal(at(number), Reason::Urgent).expect("a seal");
+            }
+        }
+        writer.close(at(4_000)).expect("closed")
+    });
+    let keys = host.root.join("keys");
+    let public = HostKey {
+        origin: host.public.0.clone(),
+        key: host.public.1,
+    };
+    let request = Request {
+        key: Some(Key::Series(&host.auditor)),
+        host: Some(&public),
+        keys: HostState::Expected(&keys),
+        ..Request::default()
+    };
+    let mut sizes = Vec::new();
+    while !writing.is_finished() {
+        let report = verify(&host.log(), &request);
+        assert_eq!(report.violations.entries(), [], "after {} lines", report.size);
+        sizes.push(report.size);
+    }
+    let newest = writing.join().expect("a writer that ends");
+    let report = verify(&host.log(), &request);
+    assert_eq!((report.verdict, report.size), (Verdict::Ok, newest.size));
+    assert!(report.segments > 5, "{}", report.segments);
+    assert!(sizes.is_sorted() && sizes.len() > 3, "{sizes:?}");
 }
