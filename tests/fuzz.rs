@@ -84,7 +84,8 @@ fn the_corpus_holds_a_line_of_each_kind() {
     let lines = file.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
     let kinds: Vec<String> = lines
         .map(|line| {
-            let read = read_line(line).unwrap_or_else(|error| panic!("{error}: {}", String::from_utf8_lossy(line)));
+            let read =
+                read_line(line).unwrap_or_else(|error| panic!("{error}: {}", String::from_utf8_lossy(line)));
             read.1.kind().to_owned()
         })
         .collect();

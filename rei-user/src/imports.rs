@@ -21,8 +21,8 @@ const MAY_IMPORT: [(&str, &[&str]); 35] = [
     (
         "report",
         &[
-            "attach", "coverage", "decode", "engine", "enrich", "format", "found", "gate", "judge", "policy", "quote",
-            "tripwire",
+            "attach", "coverage", "decode", "engine", "enrich", "format", "found", "gate", "judge", "policy",
+            "quote", "tripwire",
         ],
     ),
     (
@@ -70,8 +70,8 @@ const MAY_IMPORT: [(&str, &[&str]); 35] = [
     (
         "recorder",
         &[
-            "attach", "coverage", "decode", "engine", "enrich", "found", "identity", "judge", "ledger", "log",
-            "policy", "report", "tripwire",
+            "attach", "coverage", "decode", "engine", "enrich", "found", "identity", "judge", "ledger",
+            "log", "policy", "report", "tripwire",
         ],
     ),
     ("commands", &["*"]),

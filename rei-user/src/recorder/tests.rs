@@ -9,8 +9,13 @@ use tokio::time::timeout;
 
 use super::*;
 use crate::decode::{Body, record};
-use crate::enrich::Target;
+use crate::engine::ContainerFacts;
+use crate::enrich::{Enricher, Target};
+use crate::identity::Identity;
+use crate::judge::Judge;
+use crate::ledger::Ledger;
 use crate::policy::{Policy, Source};
+use crate::report::{Attribution, ExitCodes, Report, Summary};
 use crate::tripwire::Bindings;
 
 const ID: &str = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";

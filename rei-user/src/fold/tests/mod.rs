@@ -59,7 +59,7 @@ impl Scene {
         let mut enricher = Enricher::new(Target::Container);
         enricher.container_known(7, facts.clone());
         let mut judge = Judge::new(Arc::new(policy), Bindings::default()).expect("a judge");
-        judge.container_known(7, &facts, true);
+        judge.container_known(7, &facts, Vec::new(), true);
         Scene {
             enricher,
             judge,
