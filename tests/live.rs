@@ -45,6 +45,8 @@ mod rei;
 mod repeat;
 #[path = "live/scope.rs"]
 mod scope;
+#[path = "live/sealed.rs"]
+mod sealed;
 #[path = "live/stall.rs"]
 mod stall;
 #[path = "live/trouble.rs"]

@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use crate::attach::RING_BYTES_DEFAULT;
 use crate::enrich::{Access, Errno, Origin};
+use crate::fold::KeepEvents;
 use crate::keys::host::KEYS_DIRECTORY;
 use crate::policy::Severity;
 
@@ -150,6 +151,15 @@ pub struct RecordingArgs {
     /// Do not let an incomplete record change the exit code
     #[arg(long)]
     pub allow_incomplete: bool,
+    /// Directory of the sealed log: made if it is not there; must hold no log [default: a new one in /var/lib/rei/runs]
+    #[arg(long, value_name = "DIR")]
+    pub log: Option<PathBuf>,
+    /// Where the keys are.
+    #[command(flatten)]
+    pub keys: KeysArgs,
+    /// Raw events that the log keeps beside what is folded from them: findings, all or none
+    #[arg(long, value_name = "WHICH", default_value = "findings", value_parser = value::keep_events)]
+    pub keep_events: KeepEvents,
     /// Test aid: leave the event buffer unread for this many milliseconds
     #[arg(long, value_name = "MS", hide = true)]
     pub stall_reader: Option<u64>,

@@ -6,7 +6,7 @@ use std::path::Path;
 
 /// Each module, and what it may take from others in code that is not a test. The corridor first, in its order; a room
 /// takes what rooms to its left give, and helpers. Rows of rooms that are still to come stand here already.
-const MAY_IMPORT: [(&str, &[&str]); 34] = [
+const MAY_IMPORT: [(&str, &[&str]); 35] = [
     ("attach", &["btf", "cgroup"]),
     ("ring", &["sys"]),
     ("decode", &[]),
@@ -21,8 +21,8 @@ const MAY_IMPORT: [(&str, &[&str]); 34] = [
     (
         "report",
         &[
-            "attach", "coverage", "decode", "engine", "enrich", "found", "gate", "judge", "policy", "quote",
-            "tripwire",
+            "attach", "coverage", "decode", "engine", "enrich", "format", "found", "gate", "judge", "policy",
+            "quote", "tripwire",
         ],
     ),
     (
@@ -34,6 +34,12 @@ const MAY_IMPORT: [(&str, &[&str]); 34] = [
     ),
     ("seal", &["format", "keys"]),
     ("log", &["disk", "format", "keys", "seal"]),
+    (
+        "ledger",
+        &[
+            "attach", "decode", "engine", "fold", "format", "judge", "log", "seal",
+        ],
+    ),
     ("export", &["format", "quote", "verify"]),
     // Beside the corridor.
     ("btf", &[]),
@@ -60,12 +66,12 @@ const MAY_IMPORT: [(&str, &[&str]); 34] = [
     // The second building: the format, the keys and the reading half of the log.
     ("verify", &["format", "keys", "log"]),
     // What wires the rooms.
-    ("cli", &["attach", "enrich", "format", "keys", "policy"]),
+    ("cli", &["attach", "enrich", "fold", "format", "keys", "policy"]),
     (
         "recorder",
         &[
-            "attach", "coverage", "decode", "engine", "enrich", "found", "identity", "judge", "policy",
-            "report", "tripwire",
+            "attach", "coverage", "decode", "engine", "enrich", "found", "identity", "judge", "ledger",
+            "log", "policy", "report", "tripwire",
         ],
     ),
     ("commands", &["*"]),

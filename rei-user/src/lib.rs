@@ -5,10 +5,10 @@
 //!
 //! [`attach`] loads the kernel side → [`ring`] copies records out → [`decode`] makes events of bytes → [`enrich`]
 //! adds path, origin and program → [`judge`] asks [`tripwire`] and [`gate`] what the [`policy`] says → [`report`]
-//! writes JSON lines and the summary. [`recorder`] is the thread that walks an event from `decode` to `report`, once
-//! [`identity`] has settled whose container it belongs to.
+//! writes JSON lines and the summary. [`recorder`] is the thread that walks an event from `decode` to `report` and
+//! [`ledger`], once [`identity`] has settled whose container it belongs to.
 //!
-//! Evidence that lasts: [`seal`] chains records into lines and ends each batch with a seal whose key is forgotten at
+//! Evidence that lasts, held together by the ledger: [`fold`] makes lineage of what was judged → [`seal`] chains records into lines and ends each batch with a seal whose key is forgotten at
 //! once → [`log`] makes them durable in the order that every crash survives. [`format`](mod@format) says which bytes, [`keys`]
 //! where the keys come from, how they are kept and how they are forgotten.
 //!
@@ -53,6 +53,8 @@ mod draw;
 pub mod engine;
 #[cfg(feature = "observe")]
 pub mod enrich;
+#[cfg(feature = "observe")]
+pub mod fold;
 pub mod format;
 #[cfg(feature = "observe")]
 pub mod found;
@@ -69,6 +71,8 @@ mod imports;
 #[cfg(feature = "observe")]
 pub mod judge;
 pub mod keys;
+#[cfg(feature = "observe")]
+pub mod ledger;
 pub mod log;
 #[cfg(feature = "observe")]
 pub mod output;

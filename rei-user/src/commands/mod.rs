@@ -18,6 +18,7 @@ mod explain;
 mod gate;
 mod judging;
 mod keygen;
+mod log;
 mod observation;
 mod plain;
 mod policy;

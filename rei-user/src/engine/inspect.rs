@@ -59,6 +59,7 @@ struct AnswerConfig {
     image: Option<String>,
     working_dir: Option<String>,
     env: Option<Vec<String>>,
+    labels: Option<BTreeMap<String, String>>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -118,6 +119,7 @@ impl Answer {
             mounts,
             name: self.name.map(|name| name.trim_start_matches('/').to_owned()),
             image: self.config.image,
+            labels: self.config.labels.into_iter().flatten().collect(),
             image_id: self.image,
             argv: self
                 .path

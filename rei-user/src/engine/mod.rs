@@ -35,6 +35,8 @@ pub struct ContainerFacts {
     pub search_path: Option<String>,
     /// Mounts that the user asked for.
     pub mounts: Vec<Mount>,
+    /// Labels, by name.
+    pub labels: Vec<(String, String)>,
     /// Storage driver (`overlay2`, ...).
     pub storage_driver: Option<String>,
     /// Files of the image that the words of `argv` lead to, through PATH and symlinks; `None` if nobody has looked.

@@ -16,6 +16,7 @@ use crate::policy::{Mode, Policy, Severity};
 use crate::tripwire::{Answer, Bindings, Matcher};
 
 pub use self::ancestry::Ancestor;
+pub use self::objection::{FindingKey, Objection};
 pub use self::peer::{KnownSocket, engine_sockets};
 pub use self::place::{Place, process_of, program_name};
 
@@ -24,6 +25,7 @@ use self::memo::Memo;
 
 mod ancestry;
 mod memo;
+mod objection;
 mod observed;
 mod operation;
 mod peer;
@@ -55,6 +57,26 @@ impl Verdict {
         self.decision
             .as_ref()
             .filter(|decision| *decision.rule_name != *NO_OBJECTION && gate_severity(decision).is_some())
+    }
+
+    /// What the gate decided, in a word: `no-objection`, `allowed` (a rule of the policy says so), `caution`, `blocked`;
+    /// `None` if it was not asked.
+    #[must_use]
+    pub fn decision_word(&self) -> Option<&'static str> {
+        let decision = self.decision.as_ref()?;
+        Some(match self.objection_severity() {
+            Some(severity) => severity.name(),
+            None if *decision.rule_name == *NO_OBJECTION => NO_OBJECTION,
+            None => "allowed",
+        })
+    }
+
+    /// The gate's decision, where some rule made it.
+    #[must_use]
+    pub fn ruling(&self) -> Option<&Decision> {
+        self.decision
+            .as_ref()
+            .filter(|decision| *decision.rule_name != *NO_OBJECTION)
     }
 
     /// How bad the gate's objection is.

@@ -447,9 +447,10 @@ impl Notes {
                 Piece::Tail { .. } => return Ok(Some(NoteText::Torn)),
             }
         }
-        Ok((!is_empty).then(|| match is_too_long {
+        let rest = match is_too_long {
             true => NoteText::TooLong,
             false => NoteText::Unended(text),
-        }))
+        };
+        Ok((!is_empty).then_some(rest))
     }
 }

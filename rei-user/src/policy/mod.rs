@@ -298,15 +298,21 @@ impl Policy {
     /// SHA-256 of the policy's text, followed by NUL, the option, `=` and its value for each extension; hexadecimal.
     #[must_use]
     pub fn digest(&self) -> String {
+        self.sha256().iter().fold(String::new(), |mut out, byte| {
+            let _ = write!(out, "{byte:02x}");
+            out
+        })
+    }
+
+    /// The bytes of [`Self::digest`].
+    #[must_use]
+    pub fn sha256(&self) -> [u8; 32] {
         let mut digest = self.digest.clone();
         for extension in &self.extensions {
             digest.update([0]);
             digest.update(extension.to_string());
         }
-        digest.finalize().iter().fold(String::new(), |mut out, byte| {
-            let _ = write!(out, "{byte:02x}");
-            out
-        })
+        digest.finalize().into()
     }
 }
 

@@ -15,7 +15,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use rei_ebpf_common::header::EventKind;
 
 use crate::attach::{Loss, SensorState};
-use crate::coverage::{Route, RouteGap};
+use crate::coverage::{NEVER_COVERED, Route, RouteGap};
 use crate::decode::Undecodable;
 use crate::engine::ContainerFacts;
 use crate::found::FoundProgram;
@@ -41,6 +41,7 @@ mod line;
 mod lost;
 mod program;
 mod reason;
+mod sealed;
 mod sequence;
 mod summary;
 mod tally;
@@ -49,16 +50,6 @@ mod tally;
 const CONTAINERS_NAMED_MAX: usize = 3;
 /// Most reasons that are kept from outside; each is given once.
 const OUTSIDE_REASONS_MAX: usize = 32;
-
-/// What no record of rei covers, whatever the sensors: said in every record.
-const NEVER_COVERED: [&str; 6] = [
-    "metadata probes (stat, access, readlink, getxattr, inotify)",
-    "values of environment variables",
-    "what comes in by stdin",
-    "System V and POSIX IPC",
-    "uname and the like",
-    "the clock and timing",
-];
 
 /// What is known when a recording begins.
 #[derive(Clone, Debug)]
@@ -254,7 +245,7 @@ impl Report {
                 Some(cpu) => line.number("cpu", cpu),
                 None => line.null("cpu"),
             }
-            line.text("cause", lost::cause_name(loss.cause));
+            line.text("cause", loss.cause.name());
             line.number("count", moved);
             self.write(line)?;
         }
