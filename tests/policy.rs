@@ -2,6 +2,8 @@
 
 mod support;
 
+#[path = "schema.rs"]
+mod json_schema;
 #[path = "policy/schema.rs"]
 mod schema;
 

@@ -13,6 +13,8 @@ mod honest;
 mod owner;
 #[path = "tamper/rows.rs"]
 mod rows;
+#[path = "tamper/vectors.rs"]
+mod vectors;
 #[path = "tamper/writer.rs"]
 mod writer;
 
