@@ -45,7 +45,7 @@ pub mod coverage;
 #[cfg(feature = "observe")]
 pub mod decode;
 mod disk;
-#[cfg(all(test, feature = "observe"))]
+#[cfg(test)]
 mod draw;
 #[cfg(feature = "observe")]
 pub mod engine;
