@@ -447,7 +447,7 @@ impl Notes {
                 Piece::Tail { .. } => return Ok(Some(NoteText::Torn)),
             }
         }
-        Ok((!is_empty).then(|| match is_too_long {
+        Ok((!is_empty).then_some(match is_too_long {
             true => NoteText::TooLong,
             false => NoteText::Unended(text),
         }))
