@@ -56,7 +56,7 @@ const MAY_IMPORT: [(&str, &[&str]); 32] = [
     // The second building: the format, the keys and the reading half of the log.
     ("verify", &["format", "keys", "log"]),
     // What wires the rooms.
-    ("cli", &["attach", "enrich", "keys", "policy"]),
+    ("cli", &["attach", "enrich", "format", "keys", "policy"]),
     (
         "recorder",
         &[
