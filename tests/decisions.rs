@@ -174,7 +174,7 @@ fn matcher(text: &str) -> Matcher {
         workdir: Some(bytes("/job")),
         mounts: Some(mounts.map(bytes).to_vec()),
         read_only_mounts: vec![bytes("/usr/share/zoneinfo")],
-        verified: Vec::new(),
+        programs: Vec::new(),
     };
     Matcher::bind(&Arc::new(policy(text)), bindings).expect("a small policy")
 }

@@ -21,6 +21,8 @@ mod evasions;
 mod flags;
 #[path = "live/host.rs"]
 mod host;
+#[path = "live/judged/mod.rs"]
+mod judged;
 #[path = "live/lab.rs"]
 mod lab;
 #[path = "live/loss.rs"]
@@ -33,6 +35,8 @@ mod phase;
 mod plain;
 #[path = "live/probe.rs"]
 mod probe;
+#[path = "live/programs.rs"]
+mod programs;
 #[path = "live/record.rs"]
 mod record;
 #[path = "live/rei.rs"]
@@ -41,6 +45,8 @@ mod rei;
 mod repeat;
 #[path = "live/scope.rs"]
 mod scope;
+#[path = "live/sealed.rs"]
+mod sealed;
 #[path = "live/stall.rs"]
 mod stall;
 #[path = "live/trouble.rs"]

@@ -78,6 +78,8 @@ fn the_schema_refuses_what_rei_refuses() {
         "name = \"a b\"",
         "inputs = \"/a\"",
         "inputs = [\"relative\"]",
+        "programs = [\"bin/sh\"]",
+        "programs = [{ path = \"py*\" }]",
         "inputs = [{ name = \"x\" }]",
         "network = [{ to = \"::1\", unix = \"/x\" }]",
         "network = [{ to = \"::1\", ports = [0] }]",
@@ -263,6 +265,149 @@ fn a_policy_explains_its_answers() {
     }
 }
 
+/// What the gate says to an operation, which of its rules, why, and what was tried before.
+#[test]
+fn an_explanation_asks_the_gate_too() {
+    let files = Files::new();
+    let path = files.write(
+        "mine.toml",
+        r#"
+        inputs = ["/data/**"]
+        outputs = ["/dev/**", "/work/**"]
+        programs = ["sh", "/bin/dash"]
+
+        [[gate.rule]]
+        name = "history"
+        on = "write_file"
+        args.path = { glob = "${workdir}/.git/**" }
+        decision = "block"
+        note = "the history is not yours"
+
+        [[gate.rule]]
+        name = "spare-disk"
+        on = "write_device"
+        args.device = "block 8:16"
+        decision = "allow"
+
+        [[gate.rule]]
+        name = "no-eval"
+        on = { glob = "*" }
+        calls = "observed"
+        args.op = "exec"
+        args.argv = "-c"
+        decision = "block"
+
+        [[gate.rule]]
+        name = "directly"
+        on = "read_file"
+        args.flags = 0x4000
+        decision = "caution"
+        "#,
+    );
+    let policy = path.to_str().expect("a plain path");
+    // options, exit code, words of the answer
+    let table: [(&str, i32, &[&str]); 11] = [
+        (
+            "--op open --path /work/.git/HEAD --access write --origin bind:/w --workdir /work",
+            1,
+            &[
+                "no tripwire fires: declared",
+                "the gate says blocked to write_file, by history: the history is not yours",
+                "tried: history: yes: blocked",
+            ],
+        ),
+        (
+            "--op open --path /work/x --access write --origin bind:/w --workdir /work",
+            0,
+            &[
+                "the gate says safe to write_file, by no-objection",
+                "tried: history: no: what it asks of the arguments does not hold",
+                "rule(s) of the gate are for other calls",
+            ],
+        ),
+        (
+            "--op open --path /work/x --access write --origin bind:/w",
+            0,
+            &["tried: history: undecided: it asks for something that is not known"],
+        ),
+        (
+            "--op open --path /dev/sdb --access write --origin dev --block-device 8:16",
+            0,
+            &[
+                "the gate says safe to write_device, by spare-disk",
+                "spare-disk: yes: safe",
+            ],
+        ),
+        (
+            "--op open --path /dev/sda --access write --origin dev --block-device 8:0",
+            1,
+            &[
+                "spare-disk: no: what it asks",
+                "the gate says blocked to write_device, by container-destructive: writes",
+            ],
+        ),
+        (
+            "--op open --path /data/x --origin bind:/d",
+            0,
+            &[
+                "tried: directly: undecided",
+                "the gate says safe to read_file, by no-objection",
+            ],
+        ),
+        (
+            "--op open --path /proc/7/environ --origin proc",
+            1,
+            &[
+                "I1 fires",
+                "the gate says caution to read_kernel, by container-privileged",
+            ],
+        ),
+        (
+            "--op open --path /dev/mem --errno EACCES",
+            0,
+            &["the gate says caution to read_device, by container-privileged"],
+        ),
+        (
+            "--op exec --path /bin/dash --arg -c --arg id",
+            1,
+            &[
+                "no tripwire fires: declared: programs",
+                "the gate says blocked to dash, by no-eval",
+            ],
+        ),
+        (
+            "--op connect --path /run/x.sock --peer container-engine",
+            1,
+            &[
+                "I2 fires",
+                "the gate says blocked to connect_unix, by container-destructive",
+            ],
+        ),
+        (
+            "--op connect --address 10.0.0.1:5025",
+            1,
+            &[
+                "I2 fires",
+                "the gate says blocked to connect_tcp, by container-destructive",
+            ],
+        ),
+    ];
+    for (words, code, expected) in table {
+        let words: Vec<&str> = words.split(' ').collect();
+        let ended = run(&[&["policy", "explain", policy], words.as_slice()].concat());
+        assert_eq!(ended.code, Some(code), "{words:?}: {ended:?}");
+        for line in expected {
+            assert!(ended.stdout.contains(line), "{words:?}: {line}: {}", ended.stdout);
+        }
+    }
+    let bare = run(&["policy", "explain", policy, "--op", "exec", "--path", "/bin/sh"]);
+    assert!(
+        bare.stdout
+            .contains("1 bare name(s) are looked up when a run starts"),
+        "{bare:?}"
+    );
+}
+
 /// What a run is refused for before anything starts, and with which words.
 #[test]
 fn a_run_with_a_policy_that_cannot_be_used_does_not_start() {
@@ -276,7 +421,7 @@ fn a_run_with_a_policy_that_cannot_be_used_does_not_start() {
         (&["--policy", unsafe_], "--allow-unsafe"),
         (&["--allow-read", "relative"], "--allow-read=relative"),
         (&["--allow-connect", "10.0.0.1/8"], "write 10.0.0.0/8"),
-        (&["--allow-exec", "sh"], "command -v sh"),
+        (&["--allow-exec", "bin/sh"], "a bare name"),
         (&["--fail-on", "never"], "caution, tripped or blocked"),
     ];
     for (options, expected) in table {

@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use crate::attach::RING_BYTES_DEFAULT;
 use crate::enrich::{Access, Errno, Origin};
+use crate::fold::KeepEvents;
 use crate::keys::host::KEYS_DIRECTORY;
 use crate::policy::Severity;
 
@@ -150,6 +151,15 @@ pub struct RecordingArgs {
     /// Do not let an incomplete record change the exit code
     #[arg(long)]
     pub allow_incomplete: bool,
+    /// Directory of the sealed log: made if it is not there; must hold no log [default: a new one in /var/lib/rei/runs]
+    #[arg(long, value_name = "DIR")]
+    pub log: Option<PathBuf>,
+    /// Where the keys are.
+    #[command(flatten)]
+    pub keys: KeysArgs,
+    /// Raw events that the log keeps beside what is folded from them: findings, all or none
+    #[arg(long, value_name = "WHICH", default_value = "findings", value_parser = value::keep_events)]
+    pub keep_events: KeepEvents,
     /// Test aid: leave the event buffer unread for this many milliseconds
     #[arg(long, value_name = "MS", hide = true)]
     pub stall_reader: Option<u64>,
@@ -224,12 +234,15 @@ pub enum PolicyCommand {
 }
 
 const EXPLAIN_HELP: &str = "\
-Exit codes: 0 if no tripwire fires; 1 if one does; 2 if rei could not do its work.
+Asks the tripwires and the gate.
+
+Exit codes: 0 if no tripwire fires and the gate does not block; 1 otherwise; 2 if rei could not do its work.
 
 Examples:
   rei policy explain ambient-only --op open --path /etc/shadow --access read --origin image
   rei policy explain build.toml --op connect --address 10.0.0.1:443
-  rei policy explain build.toml --op exec --path /bin/sh --arg -c --arg 'rm -r /'";
+  rei policy explain build.toml --op exec --path /bin/sh --arg -c --arg 'rm -r /'
+  rei policy explain build.toml --op open --path /dev/sda --access write --block-device 8:0";
 
 /// `rei policy check`
 #[derive(Debug, Args)]
@@ -261,9 +274,15 @@ pub struct PolicyExplainArgs {
     /// Major and minor number of a character device
     #[arg(long, value_name = "MAJOR:MINOR", value_parser = value::device)]
     pub device: Option<(u32, u32)>,
+    /// Major and minor number of a block device
+    #[arg(long, value_name = "MAJOR:MINOR", value_parser = value::device, conflicts_with = "device")]
+    pub block_device: Option<(u32, u32)>,
     /// Address and port of a connect
     #[arg(long, value_name = "ADDRESS:PORT")]
     pub address: Option<SocketAddr>,
+    /// Whose unix socket it is, by its inode
+    #[arg(long, value_parser = ["container-engine", "containerd"])]
+    pub peer: Option<String>,
     /// TCP or UDP
     #[arg(long, default_value = "tcp", value_parser = ["tcp", "udp"])]
     pub protocol: String,

@@ -6,7 +6,7 @@ use std::path::Path;
 
 /// Each module, and what it may take from others in code that is not a test. The corridor first, in its order; a room
 /// takes what rooms to its left give, and helpers. Rows of rooms that are still to come stand here already.
-const MAY_IMPORT: [(&str, &[&str]); 32] = [
+const MAY_IMPORT: [(&str, &[&str]); 35] = [
     ("attach", &["btf", "cgroup"]),
     ("ring", &["sys"]),
     ("decode", &[]),
@@ -14,13 +14,15 @@ const MAY_IMPORT: [(&str, &[&str]); 32] = [
     ("enrich", &["decode", "engine"]),
     (
         "judge",
-        &["decode", "engine", "enrich", "gate", "policy", "tripwire"],
+        &[
+            "decode", "engine", "enrich", "found", "gate", "policy", "tripwire",
+        ],
     ),
     (
         "report",
         &[
-            "attach", "coverage", "decode", "engine", "enrich", "gate", "judge", "policy", "quote",
-            "tripwire",
+            "attach", "coverage", "decode", "engine", "enrich", "format", "found", "gate", "judge", "policy",
+            "quote", "tripwire",
         ],
     ),
     (
@@ -32,6 +34,12 @@ const MAY_IMPORT: [(&str, &[&str]); 32] = [
     ),
     ("seal", &["format", "keys"]),
     ("log", &["disk", "format", "keys", "seal"]),
+    (
+        "ledger",
+        &[
+            "attach", "decode", "engine", "fold", "format", "judge", "log", "seal",
+        ],
+    ),
     ("export", &["format", "quote", "verify"]),
     // Beside the corridor.
     ("btf", &[]),
@@ -41,8 +49,10 @@ const MAY_IMPORT: [(&str, &[&str]); 32] = [
     ("disk", &[]),
     ("engine", &["cgroup"]),
     ("format", &[]),
+    ("found", &["engine", "glob", "image", "policy"]),
     ("gate", &["cidr", "glob", "paths"]),
     ("glob", &[]),
+    ("image", &["engine"]),
     ("keys", &["disk", "format", "sys"]),
     ("output", &[]),
     ("paths", &["glob"]),
@@ -51,17 +61,17 @@ const MAY_IMPORT: [(&str, &[&str]); 32] = [
     ("sys", &[]),
     (
         "tripwire",
-        &["cidr", "enrich", "glob", "paths", "policy", "quote"],
+        &["cidr", "enrich", "found", "glob", "paths", "policy", "quote"],
     ),
     // The second building: the format, the keys and the reading half of the log.
     ("verify", &["format", "keys", "log"]),
     // What wires the rooms.
-    ("cli", &["attach", "enrich", "format", "keys", "policy"]),
+    ("cli", &["attach", "enrich", "fold", "format", "keys", "policy"]),
     (
         "recorder",
         &[
-            "attach", "coverage", "decode", "engine", "enrich", "identity", "judge", "policy", "report",
-            "tripwire",
+            "attach", "coverage", "decode", "engine", "enrich", "found", "identity", "judge", "ledger",
+            "log", "policy", "report", "tripwire",
         ],
     ),
     ("commands", &["*"]),

@@ -5,18 +5,19 @@
 //!
 //! [`attach`] loads the kernel side → [`ring`] copies records out → [`decode`] makes events of bytes → [`enrich`]
 //! adds path, origin and program → [`judge`] asks [`tripwire`] and [`gate`] what the [`policy`] says → [`report`]
-//! writes JSON lines and the summary. [`recorder`] is the thread that walks an event from `decode` to `report`, once
-//! [`identity`] has settled whose container it belongs to.
+//! writes JSON lines and the summary. [`recorder`] is the thread that walks an event from `decode` to `report` and
+//! [`ledger`], once [`identity`] has settled whose container it belongs to.
 //!
-//! Evidence that lasts: [`seal`] chains records into lines and ends each batch with a seal whose key is forgotten at
+//! Evidence that lasts, held together by the ledger: [`fold`] makes lineage of what was judged → [`seal`] chains records into lines and ends each batch with a seal whose key is forgotten at
 //! once → [`log`] makes them durable in the order that every crash survives. [`format`](mod@format) says which bytes, [`keys`]
 //! where the keys come from, how they are kept and how they are forgotten.
 //!
 //! Beside the corridor, used by it and never using it: [`btf`] (offsets of the running kernel), [`engine`] (what a
 //! container engine knows), [`cgroup`] (the cgroup v2 tree), [`coverage`] (which routes no live sensor sees),
-//! [`gate`] (may this tool be called; does anybody object to what was seen), [`glob`] (patterns over bytes), [`paths`]
-//! (many patterns in one automaton), [`cidr`] (addresses that share their first bits), [`output`] (whole lines or
-//! nothing), [`quote`] (untrusted bytes made harmless for a terminal).
+//! [`gate`] (may this tool be called; does anybody object to what was seen), [`image`] (the unmodified files of a
+//! container's image), [`found`] (declared programs, looked up in it), [`glob`] (patterns over bytes), [`paths`] (many
+//! patterns in one automaton), [`cidr`] (addresses that share their first bits), [`output`] (whole lines or nothing),
+//! [`quote`] (untrusted bytes made harmless for a terminal).
 //!
 //! The second building is [`verify`]: it reads what [`log`] keeps and shares [`format`](mod@format) and the derivation of [`keys`]
 //! with the writer. It is all that a build without the feature `observe` has.
@@ -52,18 +53,26 @@ mod draw;
 pub mod engine;
 #[cfg(feature = "observe")]
 pub mod enrich;
+#[cfg(feature = "observe")]
+pub mod fold;
 pub mod format;
+#[cfg(feature = "observe")]
+pub mod found;
 #[cfg(feature = "observe")]
 pub mod gate;
 #[cfg(feature = "observe")]
 pub mod glob;
 #[cfg(feature = "observe")]
 pub mod identity;
+#[cfg(feature = "observe")]
+pub mod image;
 #[cfg(test)]
 mod imports;
 #[cfg(feature = "observe")]
 pub mod judge;
 pub mod keys;
+#[cfg(feature = "observe")]
+pub mod ledger;
 pub mod log;
 #[cfg(feature = "observe")]
 pub mod output;

@@ -1,8 +1,8 @@
 //! The recorder: one plain thread that takes every record through the corridor.
 //!
 //! Takes records from the reader and instructions from the command that observes. For each record: decode →
-//! sequence check → settle whose it is → enrich → judge → report. Gives notices about scopes, and the
-//! report's summary at the end. It owns its state alone: no lock anywhere.
+//! sequence check → settle whose it is → enrich → judge → report and ledger. Gives notices about scopes, and the
+//! report's summary and the closed log at the end. It owns its state alone: no lock anywhere.
 
 use std::collections::VecDeque;
 use std::io;
@@ -11,15 +11,15 @@ use std::thread;
 use bytes::Bytes;
 use tokio::runtime::Handle;
 use tokio::sync::{mpsc, oneshot};
+use tokio::time::sleep;
 
-use crate::attach::Loss;
-use crate::coverage::RouteGap;
 use crate::decode::{self, Body, Event};
-use crate::engine::ContainerFacts;
-use crate::enrich::Enricher;
-use crate::identity::{Identity, Settled};
-use crate::judge::Judge;
-use crate::report::{Attribution, CommandExit, End, ExitCodes, Reason, Report, Sequence, Summary};
+use crate::identity::Settled;
+use crate::report::{End, Reason, Sequence};
+
+pub use self::message::{Closing, Container, Instruction, Notice, Outcome, Rooms, Wires};
+
+mod message;
 
 /// Instructions that wait for the recorder. They are few: losses every 100 ms, facts per container.
 pub const INSTRUCTIONS: usize = 256;
@@ -28,144 +28,22 @@ pub const NOTICES: usize = 1024;
 /// Records that are taken at once, between two looks at the instructions.
 const BATCH: usize = 256;
 
-/// What the observing command tells the recorder.
-pub enum Instruction {
-    /// A scope is ours; with its container, if it is one.
-    Own {
-        /// The scope.
-        scope: u64,
-        /// The container that it belongs to.
-        container: Option<Container>,
-    },
-    /// The awaited container is this one.
-    Expect(Container),
-    /// The cgroup of a scope is at this path.
-    Named {
-        /// The scope.
-        scope: u64,
-        /// Path below the cgroup v2 root.
-        path: String,
-    },
-    /// A process was there before rei.
-    Present {
-        /// Its scope.
-        scope: u64,
-        /// The process.
-        pid: u32,
-        /// Its start, 0 if unknown.
-        start_ns: u64,
-        /// The program that it runs.
-        program: Option<Vec<u8>>,
-    },
-    /// Losses so far.
-    Losses(Vec<Loss>),
-    /// Something makes the record incomplete.
-    Reason(Reason),
-    /// Everything before has been told: answer with [`Notice::Settled`] when what follows from it has been
-    /// told, too.
-    Settle,
-    /// Nothing comes any more: close the report.
-    End(Closing),
-}
-
-/// What is known when nothing comes any more.
-#[derive(Clone, Debug)]
-pub struct Closing {
-    /// How the command ended; `None` if there was none or it still runs.
-    pub command: Option<CommandExit>,
-    /// rei's own exit code.
-    pub exit_codes: ExitCodes,
-    /// Routes that were used and that no live sensor covers.
-    pub gaps: Vec<RouteGap>,
-    /// Whose events were lost.
-    pub attribution: Attribution,
-}
-
-/// A container as the observing command knows it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Container {
-    /// Who it is.
-    pub facts: ContainerFacts,
-    /// Its cgroup's path below the cgroup v2 root, where it is known beforehand.
-    pub cgroup_path: Option<String>,
-    /// How the facts were learned: `engine` or `cgroup`.
-    pub source: &'static str,
-}
-
-/// What the recorder tells the observing command.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Notice {
-    /// A scope is ours; its cgroup is at this path below the cgroup v2 root.
-    Ours {
-        /// The scope.
-        scope: u64,
-        /// Path below the cgroup v2 root.
-        path: String,
-    },
-    /// A scope is another container's and can be forgotten.
-    Foreign {
-        /// The scope.
-        scope: u64,
-    },
-    /// The path of this scope's cgroup is wanted.
-    Unnamed {
-        /// The scope.
-        scope: u64,
-    },
-    /// The cgroup of this scope of ours is gone.
-    Gone {
-        /// The scope.
-        scope: u64,
-    },
-    /// Every record that the reader gave has been taken.
-    Drained,
-    /// Every instruction before [`Instruction::Settle`] has been obeyed.
-    Settled,
-}
-
-/// What is left when the recorder has ended.
-pub struct Outcome {
-    /// The summary; `None` if the recorder was never told to end.
-    pub summary: Option<Summary>,
-    /// The first error of the report.
-    pub failure: Option<io::Error>,
-}
-
-/// The three channels that lead to and from the recorder.
-pub struct Wires {
-    /// Records from the reader; closed when there are no more.
-    pub records: mpsc::Receiver<Bytes>,
-    /// Instructions from the observing command.
-    pub instructions: mpsc::Receiver<Instruction>,
-    /// Notices to the observing command.
-    pub notices: mpsc::Sender<Notice>,
-}
-
-/// Starts the recorder's thread. The report must have begun. What is left comes by the channel, when the
+/// Starts the recorder's thread. What is left comes by the channel, when the
 /// recorder has ended; it is closed without a word if the thread panicked. Nobody has to join the thread: it
 /// may hang in a write.
 ///
 /// # Errors
 /// If the system gives no thread.
-pub fn spawn(
-    report: Report,
-    enricher: Enricher,
-    judge: Judge,
-    identity: Identity,
-    wires: Wires,
-    runtime: Handle,
-) -> io::Result<oneshot::Receiver<Outcome>> {
+pub fn spawn(rooms: Rooms, wires: Wires, runtime: Handle) -> io::Result<oneshot::Receiver<Outcome>> {
     let recorder = Recorder {
-        report,
-        enricher,
-        judge,
-        identity,
+        rooms,
         sequence: Sequence::default(),
         container: None,
         settled: Vec::new(),
         unsent: VecDeque::new(),
         notices: wires.notices,
         failure: None,
+        has_told_log_failure: false,
     };
     let (left, outcome) = oneshot::channel();
     thread::Builder::new()
@@ -179,10 +57,7 @@ pub fn spawn(
 }
 
 struct Recorder {
-    report: Report,
-    enricher: Enricher,
-    judge: Judge,
-    identity: Identity,
+    rooms: Rooms,
     sequence: Sequence,
     /// The awaited container, once it is known.
     container: Option<Container>,
@@ -192,6 +67,7 @@ struct Recorder {
     unsent: VecDeque<Notice>,
     notices: mpsc::Sender<Notice>,
     failure: Option<io::Error>,
+    has_told_log_failure: bool,
 }
 
 impl Recorder {
@@ -202,6 +78,7 @@ impl Recorder {
     ) -> Outcome {
         let mut batch = Vec::with_capacity(BATCH);
         loop {
+            let pause = self.rooms.ledger.pause();
             tokio::select! {
                 biased;
                 instruction = instructions.recv() => match instruction {
@@ -215,11 +92,13 @@ impl Recorder {
                     }
                     batch.drain(..).for_each(|record| self.record(&record));
                     if records.is_empty() {
-                        let flushed = self.report.flush();
+                        let flushed = self.rooms.report.flush();
                         self.note(flushed);
                     }
                 }
+                () = sleep(pause.unwrap_or_default()), if pause.is_some() => {}
             }
+            self.settle_ledger();
             self.send_notices();
         }
         self.drained(instructions).await
@@ -239,13 +118,14 @@ impl Recorder {
         Outcome {
             summary: None,
             failure: self.failure,
+            log: Ok(None),
         }
     }
 
     fn end(mut self, closing: Closing) -> Outcome {
-        let undecided = self.identity.undecided_events();
+        let undecided = self.rooms.identity.undecided_events();
         if undecided > 0 {
-            self.report.reason(unidentified(undecided));
+            self.rooms.report.reason(unidentified(undecided));
         }
         let Closing {
             command,
@@ -260,22 +140,25 @@ impl Recorder {
             sequence: self.sequence,
             attribution,
         };
-        match self.report.finish(end) {
-            Ok(summary) => Outcome {
-                summary: Some(summary),
-                failure: self.failure,
-            },
-            Err(error) => Outcome {
-                summary: None,
-                failure: self.failure.or(Some(error)),
-            },
+        let Rooms { report, ledger, .. } = self.rooms;
+        let sealed_end = report.sealed_end(&end, &report.summary(&end), ledger.findings());
+        let log = ledger.close(sealed_end);
+        let (summary, failure) = match report.finish(end) {
+            Ok(summary) => (Some(summary), self.failure),
+            Err(error) => (None, self.failure.or(Some(error))),
+        };
+        Outcome {
+            summary,
+            failure,
+            log,
         }
     }
 
     fn obey(&mut self, instruction: Instruction) {
         match instruction {
             Instruction::Own { scope, container } => {
-                self.identity.own(scope);
+                self.attached(scope);
+                self.rooms.identity.own(scope);
                 if let Some(container) = container {
                     let path = container.cgroup_path.clone().unwrap_or_default();
                     self.meet(scope, &path, &container);
@@ -285,12 +168,12 @@ impl Recorder {
                 let id = container.facts.id.clone();
                 self.container = Some(container);
                 let mut settled = std::mem::take(&mut self.settled);
-                self.identity.expect(&id, &mut settled);
+                self.rooms.identity.expect(&id, &mut settled);
                 self.settle(settled);
             }
             Instruction::Named { scope, path } => {
                 let mut settled = std::mem::take(&mut self.settled);
-                self.identity.named(scope, &path, &mut settled);
+                self.rooms.identity.named(scope, &path, &mut settled);
                 self.settle(settled);
             }
             Instruction::Present {
@@ -299,14 +182,17 @@ impl Recorder {
                 start_ns,
                 program,
             } => {
-                self.judge.process_present(pid, start_ns, program.as_deref());
-                self.enricher.process_present(scope, pid, start_ns, program);
+                self.rooms
+                    .judge
+                    .process_present(pid, start_ns, program.as_deref());
+                self.rooms.enricher.process_present(scope, pid, start_ns, program);
             }
             Instruction::Losses(losses) => {
-                let written = self.report.losses(&losses);
+                self.rooms.ledger.losses(&losses);
+                let written = self.rooms.report.losses(&losses);
                 self.note(written);
             }
-            Instruction::Reason(reason) => self.report.reason(reason),
+            Instruction::Reason(reason) => self.rooms.report.reason(reason),
             Instruction::Settle => self.unsent.push_back(Notice::Settled),
             // Both callers took it out before.
             Instruction::End(_) => {}
@@ -318,11 +204,12 @@ impl Recorder {
             Ok(event) => {
                 self.sequence.observe(event.header());
                 let mut settled = std::mem::take(&mut self.settled);
-                self.identity.take(event, &mut settled);
+                self.rooms.identity.take(event, &mut settled);
                 self.settle(settled);
             }
             Err(undecodable) => {
-                let written = self.report.undecodable(&undecodable);
+                self.rooms.ledger.undecodable(&undecodable);
+                let written = self.rooms.report.undecodable(&undecodable);
                 self.note(written);
             }
         }
@@ -333,11 +220,12 @@ impl Recorder {
             match outcome {
                 Settled::Event(event) => self.event(*event),
                 Settled::Ours { scope, path, dropped } => {
+                    self.attached(scope);
                     if let Some(container) = self.container.clone() {
                         self.meet(scope, &path, &container);
                     }
                     if dropped > 0 {
-                        self.report.reason(unidentified(dropped));
+                        self.rooms.report.reason(unidentified(dropped));
                     }
                     self.unsent.push_back(Notice::Ours { scope, path });
                 }
@@ -348,15 +236,32 @@ impl Recorder {
         self.settled = settled;
     }
 
+    fn attached(&mut self, scope: u64) {
+        let ledger = &mut self.rooms.ledger;
+        ledger.control("attach", Some(scope), "the scope is observed");
+    }
+
     fn meet(&mut self, scope: u64, path: &str, container: &Container) {
-        self.enricher.container_known(scope, container.facts.clone());
+        self.rooms
+            .enricher
+            .container_known(scope, container.facts.clone());
         let is_engines_word = container.source == "engine";
-        self.judge
-            .container_known(scope, &container.facts, is_engines_word);
-        let written = self
-            .report
-            .container(scope, &container.facts, path, container.source);
+        self.rooms.judge.container_known(
+            scope,
+            &container.facts,
+            container.programs.clone(),
+            is_engines_word,
+        );
+        let written = self.rooms.report.container(
+            scope,
+            &container.facts,
+            &container.programs,
+            path,
+            container.source,
+        );
         self.note(written);
+        let ledger = &mut self.rooms.ledger;
+        ledger.container(scope, &container.facts, path, container.source);
     }
 
     fn event(&mut self, event: Event) {
@@ -364,12 +269,24 @@ impl Recorder {
         if let Body::CgroupRemoved(body) = event.body()
             && body.cgroup == scope
         {
+            let ledger = &mut self.rooms.ledger;
+            ledger.control("detach", Some(scope), "the scope's cgroup is gone");
             self.unsent.push_back(Notice::Gone { scope });
         }
-        let enriched = self.enricher.take(event);
-        let judged = self.judge.take(enriched);
-        let written = self.report.event(&judged);
+        let enriched = self.rooms.enricher.take(event);
+        let judged = self.rooms.judge.take(enriched);
+        self.rooms.ledger.event(&judged);
+        let written = self.rooms.report.event(&judged);
         self.note(written);
+    }
+
+    /// Seals what is due. That the log has failed is told once, and at once.
+    fn settle_ledger(&mut self) {
+        self.rooms.ledger.settle();
+        if let Some(error) = self.rooms.ledger.failure().filter(|_| !self.has_told_log_failure) {
+            self.has_told_log_failure = true;
+            self.unsent.push_back(Notice::LogFailed(error.to_string()));
+        }
     }
 
     fn note(&mut self, written: io::Result<()>) {

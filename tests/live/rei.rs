@@ -53,6 +53,11 @@ impl Rei {
         if !options.contains(&"--policy") {
             rei.args(["--policy", "observe"]);
         }
+        // Nothing of these tests stays on the machine.
+        if !options.contains(&"--log") {
+            rei.arg("--log").arg(folder.path().join("log"));
+        }
+        rei.arg("--keys").arg(folder.path().join("keys"));
         rei.args(options);
         rei.arg("--").args(command).stdin(Stdio::null());
         Ok(Self { command: rei, folder })
@@ -185,6 +190,11 @@ impl Done {
     /// Where the records are.
     pub(crate) fn path(&self) -> PathBuf {
         self.folder.path().join("records.jsonl")
+    }
+
+    /// Where the sealed log is.
+    pub(crate) fn log(&self) -> PathBuf {
+        self.folder.path().join("log")
     }
 
     /// How it ended, for the reader of a failed test.

@@ -19,11 +19,16 @@ use crate::rei::Leashed;
 /// for longer.
 const SOON: Duration = Duration::from_secs(10);
 
-/// `rei` with these words; what it says goes to `talk`.
+/// `rei` with these words; what it says goes to `talk`, and log and keys lie beside that.
 fn start(words: &[&str], talk: &Path, environment: &[(&str, &str)]) -> Result<Leashed> {
     let mut command = Command::new(env!("CARGO_BIN_EXE_rei"));
     command
-        .args(words)
+        .args(&words[..1])
+        .arg("--log")
+        .arg(talk.with_extension("log"))
+        .arg("--keys")
+        .arg(talk.with_extension("keys"))
+        .args(&words[1..])
         .envs(environment.iter().copied())
         .stdin(Stdio::null())
         .stdout(Stdio::null())

@@ -100,8 +100,14 @@ fn observe(deadline: Instant) -> Result<PathBuf> {
     }
     let mount = format!("{}:/data:ro", data.display());
     let mut rei = program(release_binary());
+    let log = dir.join("log");
+    if log.exists() {
+        fs::remove_dir_all(&log).with_context(|| format!("cannot remove {}", log.display()))?;
+    }
     rei.args(["run", "--allow-incomplete", "--json", "-o"])
         .arg(&record);
+    rei.arg("--log").arg(&log);
+    rei.arg("--keys").arg(dir.join("keys"));
     rei.args([
         "--",
         "docker",

@@ -94,6 +94,18 @@ pub enum LossCause {
     Nested,
 }
 
+impl LossCause {
+    /// The name used in output.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            LossCause::RingFull => "ring_full",
+            LossCause::MapFull => "map_full",
+            LossCause::Nested => "nested",
+        }
+    }
+}
+
 impl Sensors {
     /// Loads and attaches every sensor that this kernel allows. `cgroup_root` is the cgroup v2 mount point.
     ///

@@ -5,6 +5,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::enrich::{Access, Errno, Origin};
+use crate::fold::KeepEvents;
 use crate::policy::Severity;
 
 /// The key ends at the first `=`; a colon right before it says that the value is JSON.
@@ -29,6 +30,11 @@ pub(super) fn tool_argument(text: &str) -> Result<(String, Value), String> {
 pub(super) fn severity(text: &str) -> Result<Severity, String> {
     let found = Severity::ALL.into_iter().find(|severity| severity.name() == text);
     found.ok_or_else(|| "write caution, tripped or blocked".to_owned())
+}
+
+pub(super) fn keep_events(text: &str) -> Result<KeepEvents, String> {
+    let found = KeepEvents::ALL.into_iter().find(|keep| keep.name() == text);
+    found.ok_or_else(|| "write findings, all or none".to_owned())
 }
 
 pub(super) fn access(text: &str) -> Result<Access, String> {

@@ -45,7 +45,7 @@ async fn observe(
     output: Option<(Output, OutputHealth)>,
 ) -> Result<u8> {
     let root = cgroup::mount_point()?;
-    let trees = target::find(&root, &args.targets).await?;
+    let trees = target::find(&root, &args.targets, &policy).await?;
     let mut command = vec!["rei".into(), "attach".into()];
     command.extend(args.targets.iter().cloned());
     let plan = Plan {

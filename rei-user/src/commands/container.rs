@@ -13,10 +13,9 @@ use tokio::time::{Instant, interval, sleep};
 use super::observation::{Observation, Plan};
 use super::run::ending;
 use super::signals::{Farewell, Signals};
-use super::{reached, say, terminal};
+use super::{judging, reached, say, terminal};
 use crate::cgroup;
 use crate::cli::RunArgs;
-use crate::engine::ContainerFacts;
 use crate::engine::cidfile::CidFile;
 use crate::engine::docker::Docker;
 use crate::engine::docker_command::DockerRun;
@@ -70,7 +69,7 @@ pub(super) async fn run(
         kind: Target::Container,
         identity: Identity::of_awaited_container(),
         bindings: Bindings::default(),
-        policy,
+        policy: Arc::clone(&policy),
     };
     let mut observation = Observation::start(&root, &args.recording, plan, output)?;
     // Not before: until here a signal ends rei, whatever holds it up.
@@ -84,6 +83,7 @@ pub(super) async fn run(
         .with_context(|| format!("cannot start {:?}", docker_run.program()))?;
     let run = ContainerRun {
         observation,
+        policy,
         docker,
         cidfile,
         cli,
@@ -106,6 +106,7 @@ pub(super) async fn run(
 /// must not keep rei from hearing signals.
 struct ContainerRun {
     observation: Observation,
+    policy: Arc<Policy>,
     docker: Docker,
     cidfile: CidFile,
     cli: Child,
@@ -215,7 +216,8 @@ impl ContainerRun {
         }
         if let (Some(facts), Some(id)) = (self.facts.take(), self.id.as_deref()) {
             facts.abort();
-            self.meet(Described::by_id_alone(id)).await;
+            let described = Described::by_id_alone(&self.policy, id);
+            self.meet(described).await;
         }
     }
 
@@ -287,7 +289,11 @@ impl ContainerRun {
         };
         self.observation.sensors().arm_new_containers(Some(&id))?;
         self.follower = Some(tokio::spawn(until_end(self.docker.clone(), id.clone())));
-        self.facts = Some(tokio::spawn(Described::ask(self.docker.clone(), id.clone())));
+        self.facts = Some(tokio::spawn(Described::ask(
+            self.docker.clone(),
+            id.clone(),
+            Arc::clone(&self.policy),
+        )));
         self.id = Some(id);
         Ok(())
     }
@@ -317,38 +323,26 @@ fn short(id: &str) -> &str {
 
 impl Described {
     /// Asks the engine. Without an answer the container is known by its id only.
-    async fn ask(docker: Docker, id: String) -> Self {
+    async fn ask(docker: Docker, id: String, policy: Arc<Policy>) -> Self {
         match docker.inspect(&id).await {
             Ok(Some(inspected)) => Described {
-                container: Container {
-                    facts: inspected.facts,
-                    cgroup_path: None,
-                    source: "engine",
-                },
+                container: judging::described(&policy, inspected.facts, None).await,
                 has_started: inspected.started,
             },
-            Ok(None) => Self::by_id_alone(&id),
+            Ok(None) => Self::by_id_alone(&policy, &id),
             Err(error) => {
                 say(format_args!(
                     "container {} is known by its id only: {error:#}",
                     short(&id)
                 ));
-                Self::by_id_alone(&id)
+                Self::by_id_alone(&policy, &id)
             }
         }
     }
 
-    fn by_id_alone(id: &str) -> Self {
-        let facts = ContainerFacts {
-            id: id.to_owned(),
-            ..ContainerFacts::default()
-        };
+    fn by_id_alone(policy: &Policy, id: &str) -> Self {
         Described {
-            container: Container {
-                facts,
-                cgroup_path: None,
-                source: "cgroup",
-            },
+            container: judging::by_id_alone(policy, id, None),
             has_started: false,
         }
     }

@@ -4,16 +4,19 @@ use std::fs;
 use std::io::{self, BufRead, IsTerminal, Write};
 use std::net::{IpAddr, ToSocketAddrs};
 use std::os::unix::ffi::OsStrExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::{Context, Result, anyhow, bail};
-use sha2::{Digest, Sha256};
 
 use super::say;
 use crate::cli::PolicyArgs;
+use crate::engine::ContainerFacts;
 use crate::enrich::Target;
-use crate::policy::{Approval, Checked, Extension, Policy, Terminal, approval};
+use crate::found::{self, FoundProgram, Search};
+use crate::policy::{Approval, Checked, Extension, Policy, ProgramName, Terminal, approval};
+use crate::quote::quote;
+use crate::recorder::Container;
 use crate::tripwire::Bindings;
 
 /// The policy for containers if none is named.
@@ -56,11 +59,6 @@ pub(super) fn policy(args: &PolicyArgs, target: Target) -> Result<Arc<Policy>> {
         Terminal::Absent
     };
     approve(&policy, args.allow_unsafe, terminal, ask)?;
-    if target == Target::Container && policy.programs.iter().any(|rule| rule.what.sha256.is_some()) {
-        say(
-            "rei cannot read programs of an image yet: a program rule with sha256 allows nothing in a container",
-        );
-    }
     Ok(Arc::new(policy))
 }
 
@@ -114,12 +112,20 @@ pub(super) fn host_bindings(policy: &Policy) -> Bindings {
         .ok()
         .map(|table| mount_points(&table));
     let workdir = std::env::current_dir().ok();
+    let workdir = workdir.map(|path| path.as_os_str().as_bytes().to_vec());
+    let search_path = std::env::var_os("PATH").map(|path| path.to_string_lossy().into_owned());
+    let search = Search {
+        search_path: search_path.as_deref(),
+        workdir: workdir.as_deref(),
+    };
+    let programs = found::on_host(policy, search);
+    complain(policy, &programs);
     Bindings {
         entrypoint: None,
-        workdir: workdir.map(|path| path.as_os_str().as_bytes().to_vec()),
+        workdir,
         mounts,
         read_only_mounts: Vec::new(),
-        verified: verified_programs(policy),
+        programs,
     }
 }
 
@@ -153,35 +159,53 @@ fn unescape(field: &[u8]) -> Vec<u8> {
     out
 }
 
-/// Files that have the SHA-256 of the rule that names them.
-fn verified_programs(policy: &Policy) -> Vec<PathBuf> {
-    let wanted = policy.programs.iter().filter_map(|rule| {
-        let path = rule.what.path.fixed().filter(|glob| glob.is_literal())?;
-        Some((PathBuf::from(path.text()), rule.what.sha256?))
-    });
-    wanted
-        .filter(|(path, digest)| {
-            let is_same = sha256(path).is_ok_and(|found| found == *digest);
-            if !is_same {
-                say(format_args!(
-                    "{} does not have the SHA-256 that the policy names: the rule allows nothing",
-                    path.display()
-                ));
-            }
-            is_same
-        })
-        .map(|(path, _)| path)
-        .collect()
+/// A container that the engine described, with the programs of its image that the policy declares.
+pub(super) async fn described(
+    policy: &Arc<Policy>,
+    facts: ContainerFacts,
+    cgroup_path: Option<String>,
+) -> Container {
+    let own = (Arc::clone(policy), facts.clone());
+    // Files are read; the signals that rei awaits meanwhile must not wait for them.
+    let found =
+        tokio::task::spawn_blocking(move || (found::named(&own.1), found::in_container(&own.0, &own.1)));
+    let (named, programs) = found.await.unwrap_or_default();
+    let facts = ContainerFacts { named, ..facts };
+    complain(policy, &programs);
+    Container {
+        facts,
+        programs,
+        cgroup_path,
+        source: "engine",
+    }
 }
 
-fn sha256(path: &Path) -> io::Result<[u8; 32]> {
-    let mut digest = Sha256::new();
-    let mut file = fs::File::open(path)?;
-    let mut chunk = vec![0; 64 << 10];
-    loop {
-        match io::Read::read(&mut file, &mut chunk)? {
-            0 => return Ok(digest.finalize().into()),
-            count => digest.update(&chunk[..count]),
+/// A container of which nothing but its id is known.
+pub(super) fn by_id_alone(policy: &Policy, id: &str, cgroup_path: Option<String>) -> Container {
+    let facts = ContainerFacts {
+        id: id.to_owned(),
+        ..ContainerFacts::default()
+    };
+    Container {
+        programs: found::in_container(policy, &facts),
+        facts,
+        cgroup_path,
+        source: "cgroup",
+    }
+}
+
+/// Says which rules allow nothing, because what they mean was not found.
+fn complain(policy: &Policy, programs: &[FoundProgram]) {
+    for found in programs {
+        let Some(rule) = policy.programs.get(found.place) else {
+            continue;
+        };
+        let is_needed = rule.what.sha256.is_some() || matches!(rule.what.name, ProgramName::Command(_));
+        if let Some(fault) = found.fault.as_ref().filter(|_| is_needed) {
+            say(format_args!(
+                "{} allows nothing: {fault}",
+                quote(found.rule.as_bytes())
+            ));
         }
     }
 }
@@ -232,23 +256,5 @@ mod tests {
     fn mount_points_are_read_from_the_kernels_table() {
         let table = b"21 1 8:1 / / rw - ext4 x rw\n22 21 0:5 / /proc rw - proc p rw\n23 21 0:6 / /a\\040b\\134c rw - tmpfs t rw\n";
         assert_eq!(mount_points(table), [b"/proc".to_vec(), b"/a b\\c".to_vec()]);
-    }
-
-    #[test]
-    fn programs_are_verified_by_their_content() {
-        let directory = tempfile::tempdir().unwrap();
-        let file = directory.path().join("empty");
-        fs::write(&file, "").unwrap();
-        let text = |digest: &str| {
-            format!(
-                "programs = [{{ path = {:?}, sha256 = \"{digest}\" }}]",
-                file.display()
-            )
-        };
-        let verified =
-            |digest: &str| verified_programs(&Policy::parse(&text(digest), Source::Shipped).unwrap().policy);
-        let empty = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
-        assert_eq!(verified(empty), std::slice::from_ref(&file));
-        assert!(verified(&empty.replace('e', "0")).is_empty());
     }
 }

@@ -12,7 +12,8 @@ use rei_ebpf_common::maps::ScopeState;
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval, sleep};
 
 use super::account::{self, Account, Ending};
-use super::recording::{Beginning, Recording};
+use super::log;
+use super::recording::Recording;
 use super::say;
 use super::signals::{Farewell, Signals};
 use crate::attach::{Loss, LostByKind, Sensors, Settings};
@@ -21,9 +22,11 @@ use crate::cli::RecordingArgs;
 use crate::enrich::{Enricher, Target};
 use crate::identity::Identity;
 use crate::judge::{self, Judge};
+use crate::ledger::Closed;
+use crate::log::error::LogError;
 use crate::output::{Output, OutputHealth};
 use crate::policy::Policy;
-use crate::recorder::{Closing, Container, Instruction, Notice};
+use crate::recorder::{Closing, Container, Instruction, Notice, Rooms};
 use crate::report::{Attribution, Report, RunStart, Summary};
 use crate::tripwire::Bindings;
 
@@ -60,6 +63,8 @@ pub(super) struct Observation {
     recording: Recording,
     health: Option<OutputHealth>,
     output_failure: Option<io::Error>,
+    keys: PathBuf,
+    has_log_failed: bool,
     ours: BTreeMap<u64, OwnScope>,
     /// What scopes that are not ours had lost when they were forgotten.
     lost_by_others: LostByKind,
@@ -75,6 +80,7 @@ impl Observation {
         plan: Plan,
         output: Option<(Output, OutputHealth)>,
     ) -> Result<Self> {
+        let programs = plan.bindings.programs.clone();
         let judge = Judge::new(Arc::clone(&plan.policy), plan.bindings)
             .map_err(|message| anyhow!("the policy {} cannot be used: {message}", plan.policy.name))?
             .with_sockets(judge::engine_sockets(None));
@@ -85,6 +91,8 @@ impl Observation {
             root,
         )?;
         let ring = sensors.take_ring()?;
+        let name = log::name_of(&plan.command, plan.target);
+        let begin = log::first_record(args, &plan.policy, &plan.command, plan.target, sensors.states());
         let (json, health) = output.unzip();
         let mut report = Report::new(
             json.map(|output| Box::new(output) as Box<dyn Write + Send>),
@@ -95,6 +103,7 @@ impl Observation {
                 command: plan.command,
                 target: plan.target,
                 sensors: sensors.states().to_vec(),
+                programs,
             })
             .context("the report cannot be begun")?;
         if let Some((health, error)) = failure(health.as_ref()) {
@@ -104,14 +113,17 @@ impl Observation {
             );
         }
 
-        let beginning = Beginning {
+        // Last: from here on only the command itself can fail to start.
+        let ledger = log::begin(args, &plan.policy, &name, &begin)?;
+        let rooms = Rooms {
             report,
+            ledger,
             enricher: Enricher::new(plan.kind),
             judge,
             identity: plan.identity,
         };
         let stall = Duration::from_millis(args.stall_reader.unwrap_or(0));
-        let recording = Recording::start(ring, beginning, stall)?;
+        let recording = Recording::start(ring, rooms, stall)?;
         let mut look = interval(LOOK_PAUSE);
         look.set_missed_tick_behavior(MissedTickBehavior::Delay);
         Ok(Self {
@@ -120,6 +132,8 @@ impl Observation {
             recording,
             health,
             output_failure: None,
+            keys: args.keys.directory.clone(),
+            has_log_failed: false,
             ours: BTreeMap::new(),
             lost_by_others: LostByKind::default(),
             losses: Vec::new(),
@@ -216,8 +230,18 @@ impl Observation {
                     scope.is_gone = true;
                 }
             }
+            Notice::LogFailed(why) => self.log_failed(why),
             Notice::Drained | Notice::Settled => {}
         }
+    }
+
+    fn log_failed(&mut self, why: &str) {
+        if !self.has_log_failed {
+            say(format_args!(
+                "THE LOG FAILED: {why}. What is observed goes on, and nothing of it is sealed any more"
+            ));
+        }
+        self.has_log_failed = true;
     }
 
     async fn heed_until(&mut self, last: &Notice) {
@@ -312,11 +336,31 @@ impl Observation {
         };
         self.look_at_output();
         print_summary(&summary);
-        Ok(if self.has_output_failed() {
+        self.say_farewell(&outcome.log);
+        Ok(if self.has_output_failed() || self.has_log_failed {
             ending.exit_failed
         } else {
             summary.exit_code()
         })
+    }
+
+    /// Where the log is, how it verified, and what to keep of it.
+    fn say_farewell(&mut self, log: &Result<Option<Closed>, LogError>) {
+        match log {
+            Ok(None) => {}
+            Ok(Some(closed)) => {
+                let farewell = log::farewell(closed, &self.keys);
+                for line in farewell.lines {
+                    let _ = writeln!(io::stderr(), "{line}");
+                }
+                if !farewell.is_good {
+                    self.log_failed(
+                        "it does not verify right after it was closed; keep it, and run `rei verify` on it",
+                    );
+                }
+            }
+            Err(error) => self.log_failed(&error.to_string()),
+        }
     }
 
     /// What the kernel side and the command know of the scopes that are ours.

@@ -16,24 +16,8 @@ use tokio::task::JoinHandle;
 use tokio::time::sleep;
 
 use super::say;
-use crate::enrich::Enricher;
-use crate::identity::Identity;
-use crate::judge::Judge;
-use crate::recorder::{self, Closing, Instruction, Notice, Outcome, Wires};
-use crate::report::Report;
+use crate::recorder::{self, Closing, Instruction, Notice, Outcome, Rooms, Wires};
 use crate::ring;
-
-/// What the recorder starts with.
-pub(super) struct Beginning {
-    /// Begun already.
-    pub(super) report: Report,
-    /// Knows nothing yet.
-    pub(super) enricher: Enricher,
-    /// Knows the policy.
-    pub(super) judge: Judge,
-    /// Which scopes matter.
-    pub(super) identity: Identity,
-}
 
 /// Reader and recorder.
 pub(super) struct Recording {
@@ -47,8 +31,8 @@ pub(super) struct Recording {
 
 impl Recording {
     /// Starts both. A test aid leaves the ring unread for `stall`, but never beyond the end.
-    pub(super) fn start(ring: RingBuf<MapData>, beginning: Beginning, stall: Duration) -> Result<Self> {
-        Self::with_reader(beginning, |to_recorder, mut stop| async move {
+    pub(super) fn start(ring: RingBuf<MapData>, rooms: Rooms, stall: Duration) -> Result<Self> {
+        Self::with_reader(rooms, |to_recorder, mut stop| async move {
             let is_stopped = tokio::select! {
                 _ = &mut stop, if !stall.is_zero() => true,
                 () = sleep(stall) => false,
@@ -62,7 +46,7 @@ impl Recording {
     }
 
     fn with_reader<R>(
-        beginning: Beginning,
+        rooms: Rooms,
         read: impl FnOnce(mpsc::Sender<Bytes>, oneshot::Receiver<()>) -> R,
     ) -> Result<Self>
     where
@@ -76,13 +60,7 @@ impl Recording {
             instructions: orders,
             notices: told,
         };
-        let Beginning {
-            report,
-            enricher,
-            judge,
-            identity,
-        } = beginning;
-        let outcome = recorder::spawn(report, enricher, judge, identity, wires, Handle::current())
+        let outcome = recorder::spawn(rooms, wires, Handle::current())
             .context("the system gives no thread for the recorder; end something else first")?;
         let (stop_reader, stop) = oneshot::channel();
         Ok(Self {
@@ -169,22 +147,26 @@ mod tests {
 
     use super::*;
     use crate::decode::{Body, record};
-    use crate::enrich::Target;
+    use crate::enrich::{Enricher, Target};
+    use crate::identity::Identity;
+    use crate::judge::Judge;
+    use crate::ledger::Ledger;
     use crate::policy::{Policy, Source};
-    use crate::report::{Attribution, ExitCodes};
+    use crate::report::{Attribution, ExitCodes, Report};
     use crate::tripwire::Bindings;
 
     const SOON: Duration = Duration::from_secs(10);
 
-    fn beginning(output: Option<Box<dyn Write + Send>>) -> Beginning {
+    fn rooms(output: Option<Box<dyn Write + Send>>) -> Rooms {
         let mut identity = Identity::of_known_scopes();
         identity.own(7);
         let policy = Policy::parse("", Source::Shipped)
             .expect("an empty policy")
             .policy;
         let policy = Arc::new(policy);
-        Beginning {
+        Rooms {
             report: Report::new(output, Arc::clone(&policy)),
+            ledger: Ledger::off(),
             enricher: Enricher::new(Target::Plain),
             judge: Judge::new(policy, Bindings::default()).expect("a judge"),
             identity,
@@ -208,7 +190,7 @@ mod tests {
     fn with_one_record(output: Option<Box<dyn Write + Send>>) -> Recording {
         let exit = Body::Exit(ExitBody::default());
         let bytes = record::bytes(&record::header(EventKind::Exit), &exit, &[]);
-        Recording::with_reader(beginning(output), |to_recorder, stop| async move {
+        Recording::with_reader(rooms(output), |to_recorder, stop| async move {
             to_recorder.send(bytes).await.expect("a recorder");
             let _ = stop.await;
         })
@@ -251,7 +233,7 @@ mod tests {
     #[tokio::test(flavor = "current_thread")]
     async fn a_reader_that_ends_early_is_noticed_at_once() {
         for panics in [false, true] {
-            let mut recording = Recording::with_reader(beginning(None), move |_, _| async move {
+            let mut recording = Recording::with_reader(rooms(None), move |_, _| async move {
                 assert!(!panics, "on purpose, by a test");
             })
             .expect("a thread");

@@ -3,14 +3,15 @@
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
 
-use super::say;
+use super::{judging, say};
 use crate::cgroup;
-use crate::engine::ContainerFacts;
 use crate::engine::docker::Docker;
 use crate::engine::inspect::Inspected;
+use crate::policy::Policy;
 use crate::recorder::Container;
 
 /// Longest process id: PID_MAX_LIMIT is 2^22 on 64-bit. A longer number can only be a container's id.
@@ -36,13 +37,13 @@ enum Word {
 }
 
 /// The trees that these words mean, each once. `root` is the cgroup v2 mount.
-pub(super) async fn find(root: &Path, words: &[OsString]) -> Result<Vec<Tree>> {
+pub(super) async fn find(root: &Path, words: &[OsString], policy: &Arc<Policy>) -> Result<Vec<Tree>> {
     let mut trees: Vec<Tree> = Vec::new();
     for word in words {
         let tree = match Word::read(word) {
-            Word::Directory(directory) => of_directory(root, &directory).await?,
-            Word::Process(pid) => of_process(root, pid).await?,
-            Word::Container(name) => of_container(root, &name).await?,
+            Word::Directory(directory) => of_directory(root, &directory, policy).await?,
+            Word::Process(pid) => of_process(root, pid, policy).await?,
+            Word::Container(name) => of_container(root, &name, policy).await?,
         };
         if !trees.iter().any(|known| known.directory == tree.directory) {
             trees.push(tree);
@@ -62,7 +63,7 @@ impl Word {
     }
 }
 
-async fn of_directory(root: &Path, directory: &Path) -> Result<Tree> {
+async fn of_directory(root: &Path, directory: &Path, policy: &Arc<Policy>) -> Result<Tree> {
     // As it stands, or as /proc/PID/cgroup writes it: below the cgroup v2 root.
     let below = root.join(directory.strip_prefix("/").unwrap_or(directory));
     let found = [directory.to_owned(), below]
@@ -91,7 +92,7 @@ async fn of_directory(root: &Path, directory: &Path) -> Result<Tree> {
     }
     let name = path.rsplit('/').next().and_then(cgroup::container_id);
     let container = match name {
-        Some(id) => Some(describe(id, &path).await),
+        Some(id) => Some(describe(id, &path, policy).await),
         None => None,
     };
     Ok(Tree {
@@ -101,16 +102,16 @@ async fn of_directory(root: &Path, directory: &Path) -> Result<Tree> {
     })
 }
 
-async fn of_process(root: &Path, pid: u32) -> Result<Tree> {
+async fn of_process(root: &Path, pid: u32, policy: &Arc<Policy>) -> Result<Tree> {
     let path = cgroup::path_of_process(pid)?;
     let (path, container) = match cgroup::container_root(&path) {
-        Some((path, id)) => (path.to_owned(), Some(describe(id, path).await)),
+        Some((path, id)) => (path.to_owned(), Some(describe(id, path, policy).await)),
         None => (path, None),
     };
     at(root, path, container).with_context(|| format!("cannot watch the cgroup of process {pid}"))
 }
 
-async fn of_container(root: &Path, name: &str) -> Result<Tree> {
+async fn of_container(root: &Path, name: &str, policy: &Arc<Policy>) -> Result<Tree> {
     let docker = Docker::of_environment()?;
     docker.ping().await?;
     let Some(Inspected { facts, alive, .. }) = docker.inspect(name).await? else {
@@ -126,11 +127,7 @@ async fn of_container(root: &Path, name: &str) -> Result<Tree> {
         Some((path, _)) => path.to_owned(),
         None => path,
     };
-    let container = Container {
-        facts,
-        cgroup_path: Some(path.clone()),
-        source: "engine",
-    };
+    let container = judging::described(policy, facts, Some(path.clone())).await;
     at(root, path, Some(container)).with_context(|| format!("cannot watch container {name:?}"))
 }
 
@@ -153,18 +150,14 @@ fn at(root: &Path, path: String, container: Option<Container>) -> Result<Tree> {
 }
 
 /// What the engine knows of the container whose cgroup this is; its id alone if there is no engine to ask.
-async fn describe(id: &str, path: &str) -> Container {
+async fn describe(id: &str, path: &str, policy: &Arc<Policy>) -> Container {
     let answer = match Docker::of_environment() {
         Ok(docker) => docker.inspect(id).await,
         Err(error) => Err(error),
     };
     let cgroup_path = Some(path.to_owned());
     match answer {
-        Ok(Some(inspected)) => Container {
-            facts: inspected.facts,
-            cgroup_path,
-            source: "engine",
-        },
+        Ok(Some(inspected)) => judging::described(policy, inspected.facts, cgroup_path).await,
         other => {
             if let Err(error) = other {
                 say(format_args!(
@@ -172,15 +165,7 @@ async fn describe(id: &str, path: &str) -> Container {
                     id.get(..12).unwrap_or(id)
                 ));
             }
-            let facts = ContainerFacts {
-                id: id.to_owned(),
-                ..ContainerFacts::default()
-            };
-            Container {
-                facts,
-                cgroup_path,
-                source: "cgroup",
-            }
+            judging::by_id_alone(policy, id, cgroup_path)
         }
     }
 }
@@ -209,16 +194,27 @@ mod tests {
         }
         std::fs::write(root.join("cgroup.procs"), "").unwrap();
         std::fs::write(root.join("a/b/cgroup.procs"), "").unwrap();
-        let error = of_directory(&root, &root).await.unwrap_err().to_string();
+        let policy = Arc::new(Policy::load(Path::new("observe")).unwrap().policy);
+        let error = of_directory(&root, &root, &policy).await.unwrap_err().to_string();
         assert!(error.contains("every process"), "{error}");
-        assert!(of_directory(&root, &root.join("plain")).await.is_err());
-        assert!(of_directory(&root, Path::new("/nonexistent")).await.is_err());
+        assert!(of_directory(&root, &root.join("plain"), &policy).await.is_err());
+        assert!(
+            of_directory(&root, Path::new("/nonexistent"), &policy)
+                .await
+                .is_err()
+        );
         let expected = Tree {
             directory: root.join("a/b"),
             path: "/a/b".to_owned(),
             container: None,
         };
-        assert_eq!(of_directory(&root, &root.join("a/b")).await.unwrap(), expected);
-        assert_eq!(of_directory(&root, Path::new("/a/b")).await.unwrap(), expected);
+        assert_eq!(
+            of_directory(&root, &root.join("a/b"), &policy).await.unwrap(),
+            expected
+        );
+        assert_eq!(
+            of_directory(&root, Path::new("/a/b"), &policy).await.unwrap(),
+            expected
+        );
     }
 }

@@ -17,6 +17,16 @@ use self::routes::{BINDS, Row, SENDS, UNSEEN};
 
 mod routes;
 
+/// What no record of rei covers, whatever the sensors: said in every record.
+pub const NEVER_COVERED: [&str; 6] = [
+    "metadata probes (stat, access, readlink, getxattr, inotify)",
+    "values of environment variables",
+    "what comes in by stdin",
+    "System V and POSIX IPC",
+    "uname and the like",
+    "the clock and timing",
+];
+
 /// Slot of the native bitmap that stands for every number beyond the table: calls by the x32 entry carry bit
 /// 30.
 pub const BEYOND_TABLE: usize = SYSCALL_SLOTS - 1;

@@ -1,6 +1,7 @@
 //! What the Docker engine answers about one container → [`Inspected`].
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 use serde::Deserialize;
 
@@ -34,6 +35,7 @@ pub(super) struct Answer {
     path: Option<String>,
     args: Option<Vec<String>>,
     driver: Option<String>,
+    graph_driver: Option<AnswerGraphDriver>,
     state: AnswerState,
     config: AnswerConfig,
     host_config: AnswerHostConfig,
@@ -57,6 +59,14 @@ struct AnswerConfig {
     image: Option<String>,
     working_dir: Option<String>,
     env: Option<Vec<String>>,
+    labels: Option<BTreeMap<String, String>>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "PascalCase", default)]
+struct AnswerGraphDriver {
+    name: Option<String>,
+    data: Option<BTreeMap<String, String>>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -109,6 +119,7 @@ impl Answer {
             mounts,
             name: self.name.map(|name| name.trim_start_matches('/').to_owned()),
             image: self.config.image,
+            labels: self.config.labels.into_iter().flatten().collect(),
             image_id: self.image,
             argv: self
                 .path
@@ -117,7 +128,12 @@ impl Answer {
                 .collect(),
             init: self.host_config.init.unwrap_or(false),
             workdir: self.config.working_dir.filter(|directory| !directory.is_empty()),
+            layers: self
+                .graph_driver
+                .as_ref()
+                .map_or_else(Vec::new, AnswerGraphDriver::layers),
             storage_driver: self.driver,
+            named: None,
             pid: self.state.pid,
             id: self.id,
         }
@@ -150,6 +166,23 @@ impl Answer {
     }
 }
 
+impl AnswerGraphDriver {
+    /// Of drivers that put the layers together by overlayfs.
+    fn layers(&self) -> Vec<PathBuf> {
+        let is_overlay = self
+            .name
+            .as_deref()
+            .is_some_and(|name| name.starts_with("overlay"));
+        let lower = self.data.iter().filter_map(|data| data.get("LowerDir"));
+        lower
+            .filter(|_| is_overlay)
+            .flat_map(|lower| lower.split(':'))
+            .filter(|layer| layer.starts_with('/'))
+            .map(PathBuf::from)
+            .collect()
+    }
+}
+
 impl AnswerMount {
     /// `None` for kinds that Linux containers do not have (`npipe`, `cluster`): their origin stays unknown.
     fn to_mount(&self) -> Option<Mount> {
@@ -178,6 +211,7 @@ mod tests {
     #[test]
     fn reads_an_answer() {
         let text = br#"{"Id":"ab","Name":"/web","Image":"sha256:1","Path":"sh","Args":["-c","true"],"Driver":"overlay2",
+            "GraphDriver":{"Name":"overlay2","Data":{"LowerDir":"/l/2-init/diff:/l/1/diff","UpperDir":"/l/2/diff"}},
             "State":{"Running":false,"Restarting":true,"Pid":7,"ExitCode":3,"StartedAt":"2024-01-01T00:00:00Z"},
             "Config":{"Image":"busybox","WorkingDir":"/w","Env":["HOME=/","PATH=/bin:/sbin"]},
             "HostConfig":{"Init":true,"Tmpfs":{"/t":""}},
@@ -194,6 +228,7 @@ mod tests {
         assert_eq!(facts.argv, ["sh", "-c", "true"]);
         assert_eq!(facts.search_path.as_deref(), Some("/bin:/sbin"));
         assert!(facts.init);
+        assert_eq!(facts.layers, ["/l/2-init/diff", "/l/1/diff"].map(PathBuf::from));
         let at = |path: &str| {
             facts
                 .mounts
@@ -211,10 +246,11 @@ mod tests {
 
     #[test]
     fn reads_an_answer_full_of_nulls() {
-        let text = br#"{"Id":"ab","Args":null,"Mounts":null,"HostConfig":{"Init":null,"Tmpfs":null},
+        let text = br#"{"Id":"ab","Args":null,"Mounts":null,"HostConfig":{"Init":null,"Tmpfs":null},"GraphDriver":null,
             "Config":{"Env":null},"State":{"StartedAt":"0001-01-01T00:00:00Z"}}"#;
         let inspected = serde_json::from_slice::<Answer>(text).unwrap().into_inspected();
         assert!(!inspected.alive && !inspected.started);
-        assert!(inspected.facts.argv.is_empty() && !inspected.facts.init);
+        let facts = inspected.facts;
+        assert!(facts.argv.is_empty() && !facts.init && facts.layers.is_empty());
     }
 }

@@ -4,6 +4,8 @@
 //! [`docker`] asks the daemon behind it and [`inspect`] reads its answer; [`none`] needs no engine at all: a
 //! fresh cgroup.
 
+use std::path::PathBuf;
+
 pub mod cidfile;
 pub mod docker;
 pub mod docker_command;
@@ -33,8 +35,15 @@ pub struct ContainerFacts {
     pub search_path: Option<String>,
     /// Mounts that the user asked for.
     pub mounts: Vec<Mount>,
+    /// Labels, by name.
+    pub labels: Vec<(String, String)>,
     /// Storage driver (`overlay2`, ...).
     pub storage_driver: Option<String>,
+    /// Files of the image that the words of `argv` lead to, through PATH and symlinks; `None` if nobody has looked.
+    pub named: Option<Vec<Vec<u8>>>,
+    /// Directories of the image's layers on this machine, the topmost first, where the engine tells them. Nobody in
+    /// the container can change what is in them.
+    pub layers: Vec<PathBuf>,
     /// Host pid of the container's first process, 0 if it is not running.
     pub pid: u32,
 }

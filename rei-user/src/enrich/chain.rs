@@ -154,14 +154,16 @@ fn env_target(execution: &Execution<'_>) -> Option<Vec<u8>> {
 
 /// Whether the execution is one of a program of the image that Entrypoint or Cmd name.
 fn is_named(execution: &Execution<'_>, facts: Option<&ContainerFacts>) -> bool {
-    let Some(argv) = facts.map(|facts| &facts.argv) else {
-        return false;
-    };
-    *execution.origin == Origin::Image
-        && execution.evidence & evidence::SCRIPT == 0
-        && argv
-            .iter()
-            .any(|word| is_found_as(word.as_bytes(), execution, facts))
+    let Some(known) = facts else { return false };
+    let mut words = known.argv.iter().map(String::as_bytes);
+    // One file may hold many programs: the name counts, and the file that it led to in the image.
+    let is_word = words.any(|word| is_found_as(word, execution, facts));
+    // Without layers nobody can tell a name that the container made lead elsewhere.
+    let is_file = known.named.as_ref().is_none_or(|named| {
+        let program = execution.program.unwrap_or_default();
+        named.iter().any(|file| file == program)
+    });
+    *execution.origin == Origin::Image && execution.evidence & evidence::SCRIPT == 0 && is_word && is_file
 }
 
 /// Whether `word`, looked up as a shell would, is the execution's file. Lexically: symlinks were followed by

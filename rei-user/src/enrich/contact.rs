@@ -1,5 +1,6 @@
 //! Contacts: the address that a connect or a send went to, by the strongest source that the record has.
 
+use std::borrow::Cow;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use rei_ebpf_common::connect::{ConnectBody, address_source};
@@ -76,11 +77,16 @@ impl Contact {
             _ => None,
         }
     }
+
+    /// The name of the address family, or its number.
+    #[must_use]
+    pub fn family_words(&self) -> Cow<'static, str> {
+        words(self.family_name(), self.family)
+    }
 }
 
 /// The name of a `SOCK_*` number.
-#[must_use]
-pub const fn socket_type_name(number: u16) -> Option<&'static str> {
+const fn socket_type_name(number: u16) -> Option<&'static str> {
     match number {
         1 => Some("stream"),
         2 => Some("dgram"),
@@ -104,6 +110,22 @@ pub const fn protocol_name(number: u16) -> Option<&'static str> {
         262 => Some("mptcp"),
         _ => None,
     }
+}
+
+/// The name of the socket's type, or its number; `None` where the socket is not known.
+#[must_use]
+pub fn socket_type_words(body: &ConnectBody) -> Option<Cow<'static, str>> {
+    (body.socket_type != 0).then(|| words(socket_type_name(body.socket_type), body.socket_type))
+}
+
+/// The name of the socket's protocol, or its number; `None` where the socket is not known.
+#[must_use]
+pub fn protocol_words(body: &ConnectBody) -> Option<Cow<'static, str>> {
+    (body.socket_type != 0).then(|| words(protocol_name(body.protocol), body.protocol))
+}
+
+fn words(name: Option<&'static str>, number: u16) -> Cow<'static, str> {
+    name.map_or_else(|| Cow::Owned(number.to_string()), Cow::Borrowed)
 }
 
 /// What was contacted, and how sure that is. `file` is the unix socket's file, if the record has one.

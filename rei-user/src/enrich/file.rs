@@ -1,10 +1,13 @@
-//! A file as the kernel's object shows it: facts, path, mount point, origin.
+//! A file as the kernel's object shows it: facts, path, mount point, origin, and the words for them.
+
+use std::borrow::Cow;
 
 use rei_ebpf_common::file::{FileFacts, file_flag};
 use rei_ebpf_common::header::missing;
 use rei_ebpf_common::part::PartTag;
 
 use crate::decode::Event;
+use crate::enrich::access::file_type;
 use crate::enrich::file_system;
 use crate::enrich::origin::Origin;
 
@@ -42,6 +45,63 @@ impl File {
     pub fn is(&self, flag: u32) -> bool {
         self.facts.flags & flag != 0
     }
+
+    /// Name of the file system, or its magic number.
+    #[must_use]
+    pub fn fs_words(&self) -> Cow<'static, str> {
+        match file_system::name(self.facts.magic) {
+            Some(name) => Cow::Borrowed(name),
+            None => Cow::Owned(format!("{:#x}", self.facts.magic)),
+        }
+    }
+
+    /// `major:minor` of the device that it is on.
+    #[must_use]
+    pub fn dev_words(&self) -> String {
+        device_words(self.facts.dev)
+    }
+
+    /// `major:minor` of the device that it stands for, if it is a device node.
+    #[must_use]
+    pub fn rdev_words(&self) -> Option<String> {
+        let kind = self.facts.mode & file_type::MASK;
+        [file_type::CHARACTER, file_type::BLOCK]
+            .contains(&kind)
+            .then(|| device_words(self.facts.rdev))
+    }
+
+    /// Mode in octal, type included.
+    #[must_use]
+    pub fn mode_words(&self) -> String {
+        format!("{:o}", self.facts.mode)
+    }
+
+    /// The layer of an overlay that it is in: `upper`, `lower`; `None` elsewhere.
+    #[must_use]
+    pub fn overlay_name(&self) -> Option<&'static str> {
+        let is_upper = self.is(file_flag::OVERLAY_UPPER);
+        self.is(file_flag::OVERLAY_KNOWN)
+            .then_some(if is_upper { "upper" } else { "lower" })
+    }
+
+    /// Names of what else is true of it.
+    pub fn flag_names(&self) -> impl Iterator<Item = &'static str> + '_ {
+        const FLAGS: [(u32, &str); 4] = [
+            (file_flag::DELETED, "deleted"),
+            (file_flag::DETACHED, "detached"),
+            (file_flag::FOREIGN_NS, "foreign_mount_namespace"),
+            (file_flag::DISCONNECTED, "disconnected"),
+        ];
+        FLAGS
+            .into_iter()
+            .filter(|(flag, _)| self.is(*flag))
+            .map(|(_, name)| name)
+    }
+}
+
+/// The kernel's encoding of a device: major << 20 | minor.
+fn device_words(number: u32) -> String {
+    format!("{}:{}", number >> 20, number & 0xf_ffff)
 }
 
 /// Renders the part `Path` of an object.

@@ -7,8 +7,9 @@ use std::sync::Arc;
 
 use rei_ebpf_common::exec::ExecBody;
 use rei_ebpf_common::file::{FileFacts, file_flag};
-use rei_ebpf_common::header::EventHeader;
+use rei_ebpf_common::header::{EventHeader, Phase};
 use rei_ebpf_common::part::PartTag;
+use rei_ebpf_common::scope::moved;
 
 use crate::decode::{Body, Event};
 use crate::engine::ContainerFacts;
@@ -17,9 +18,10 @@ pub use self::access::{Access, AccessSet};
 pub use self::act::{Act, Attempted, Executed, Opened};
 pub use self::chain::Chain;
 pub use self::confidence::Confidence;
-pub use self::contact::{Contact, protocol_name, socket_type_name};
+pub use self::contact::{Contact, protocol_name, protocol_words, socket_type_words};
 pub use self::file::File;
 pub use self::file_system::name as file_system_name;
+pub use self::object::Object;
 pub use self::origin::Origin;
 pub use self::outcome::{Errno, Outcome};
 pub use self::text::Text;
@@ -35,11 +37,36 @@ mod confidence;
 mod contact;
 mod file;
 mod file_system;
+mod gap;
+mod object;
 mod origin;
 mod outcome;
 mod process;
 mod scope;
 mod text;
+
+/// The name of a phase.
+#[must_use]
+pub const fn phase_name(phase: Phase) -> &'static str {
+    match phase {
+        Phase::Runtime => "runtime",
+        Phase::Workload => "workload",
+        Phase::Operator => "operator",
+        Phase::Outside => "outside",
+    }
+}
+
+/// The name of a way in which a process moves between cgroups: one of [`moved`].
+#[must_use]
+pub const fn moved_name(what: u32) -> Option<&'static str> {
+    match what {
+        moved::PLACED => Some("placed"),
+        moved::WITHIN => Some("within"),
+        moved::LEFT => Some("left"),
+        moved::RETURNED => Some("returned"),
+        _ => None,
+    }
+}
 
 /// What is observed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

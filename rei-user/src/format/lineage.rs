@@ -100,7 +100,7 @@ pub struct Fold {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Touched {
-    /// Kind of the events, as docs/events.md names them.
+    /// Kind of the events, as docs/events.md names them; `exec`: the image's own program.
     pub kind: String,
     /// Path or address, where it is known.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -119,7 +119,7 @@ pub struct Touched {
     pub confidence: String,
     /// `not_judged`, `allowed`, `caution`, `tripped`, `blocked`.
     pub decision: String,
-    /// On what ground: tripwire and rule names, ambient class, name of the declaring rule.
+    /// On what ground: tripwire and rule names, ambient class, name of the declaring rule, `chain`, `harmless`.
     pub by: Vec<String>,
     /// How often.
     pub n: Count,
@@ -208,11 +208,11 @@ pub struct RuleFacts {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Subject {
-    /// Its process image.
+    /// Its process image; of an exec the image that it made.
     pub node: Count,
     /// Its process.
     pub process: ProcessKey,
-    /// Path of its program, where it is known.
+    /// Path of its program, where it is known; of an exec the program that called it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub program: Option<Text>,
     /// The same, where it is no text.

@@ -11,6 +11,7 @@ use regex_automata::meta::Regex;
 use serde_json::Value;
 
 use crate::cidr::Cidr;
+use crate::glob::Glob;
 
 use super::argument::{Argument, Arguments, Number};
 use super::operation::ArgName;
@@ -84,14 +85,16 @@ pub(super) enum Matcher {
 pub(super) enum Test {
     OneOf(OneOf),
     Prefix(Box<[u8]>),
-    /// A compiled glob, and the glob as a regular expression of the whole text.
-    Glob(Regex, Box<str>),
-    /// A compiled regular expression, and how it was written.
+    /// A glob, compiled and as it was read.
+    Glob(Regex, Glob),
+    /// A regular expression, compiled and as it was written.
     Regex(Regex, Box<str>),
     Range(Bound<Number>, Bound<Number>),
     Cidr(Box<[Cidr]>),
     /// Every text that the pattern's first group captures is handed to the matcher.
     Capture(Regex, Box<Matcher>),
+    /// It holds a variable that has no value yet: nobody can tell.
+    Unbound,
 }
 
 /// Values that an argument may equal.
@@ -130,6 +133,15 @@ impl Condition {
 }
 
 impl Condition {
+    /// Whether it holds a variable that has no value yet.
+    pub(super) fn is_unbound(&self) -> bool {
+        match self {
+            Condition::All(list) | Condition::Any(list) => list.iter().any(Condition::is_unbound),
+            Condition::Not(not) => not.is_unbound(),
+            Condition::Argument(_, matcher) => matcher.is_unbound(),
+        }
+    }
+
     /// Patterns one of which matches the argument, a text, whenever the condition holds.
     pub(super) fn patterns(&self, name: ArgName) -> Option<Vec<Pattern>> {
         self.necessary(&|key, matcher| {
@@ -180,6 +192,10 @@ fn union<T>(mut parts: impl Iterator<Item = Option<Vec<T>>>) -> Option<Vec<T>> {
 }
 
 impl ArgKey {
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+
     pub(super) fn new(name: &str) -> Self {
         ArgKey {
             name: name.into(),
@@ -203,6 +219,14 @@ impl Matcher {
             Matcher::Any(any) => Truth::any(any.iter().map(|one| one.holds(argument))),
             Matcher::Not(not) => not.holds(argument).negated(),
             Matcher::Test(test) => test.holds(argument),
+        }
+    }
+
+    fn is_unbound(&self) -> bool {
+        match self {
+            Matcher::All(list) | Matcher::Any(list) => list.iter().any(Matcher::is_unbound),
+            Matcher::Not(not) => not.is_unbound(),
+            Matcher::Test(test) => matches!(test, Test::Unbound),
         }
     }
 
@@ -251,6 +275,7 @@ impl Test {
         match argument {
             Argument::Absent => Truth::No,
             Argument::Unknown => Truth::Unknown,
+            _ if matches!(self, Test::Unbound) => Truth::Unknown,
             Argument::Texts(texts) => Truth::of(self.holds_for_one(texts)),
             Argument::CutTexts(texts) if self.holds_for_one(texts) => Truth::Yes,
             Argument::CutTexts(_) => Truth::Unknown,
@@ -270,9 +295,9 @@ impl Test {
                 Some(one_of.texts.iter().map(|text| Pattern::equal(text)).collect())
             }
             Test::Prefix(prefix) => Some(vec![Pattern::prefix(prefix)]),
-            Test::Glob(_, whole) => Some(vec![Pattern::whole(whole)]),
+            Test::Glob(_, glob) => Some(vec![Pattern::whole(&glob.regex())]),
             Test::Regex(_, written) => Some(vec![Pattern::of_regex(written)?]),
-            Test::OneOf(_) | Test::Range(..) | Test::Cidr(_) | Test::Capture(..) => None,
+            Test::OneOf(_) | Test::Range(..) | Test::Cidr(_) | Test::Capture(..) | Test::Unbound => None,
         }
     }
 
@@ -298,6 +323,7 @@ impl Test {
             Test::Range(low, high) => value
                 .number()
                 .is_some_and(|number| std::ops::RangeBounds::contains(&(*low, *high), &number)),
+            Test::Unbound => false,
             Test::Cidr(nets) => value
                 .address()
                 .is_some_and(|address| nets.iter().any(|net| net.has(address))),
@@ -314,10 +340,28 @@ impl Test {
 
 impl OneOf {
     /// A value that is written as text.
-    pub(super) fn insert_text(&mut self, text: &str) {
-        self.texts.insert(text.as_bytes().into());
+    pub(super) fn insert_text(&mut self, text: &[u8]) {
+        self.texts.insert(text.into());
+        let address = str::from_utf8(text)
+            .ok()
+            .and_then(|text| text.parse::<IpAddr>().ok());
         self.addresses
-            .extend(text.parse::<IpAddr>().map(|address| address.to_canonical()));
+            .extend(address.map(|address| address.to_canonical()));
+    }
+
+    /// Its values that were written as texts.
+    pub(super) fn texts(&self) -> impl Iterator<Item = &[u8]> {
+        self.texts.iter().map(|text| &**text)
+    }
+
+    /// Its values that were written as numbers.
+    pub(super) fn numbers(&self) -> &[Number] {
+        &self.numbers
+    }
+
+    /// Whether it holds no value.
+    pub(super) fn is_empty(&self) -> bool {
+        self.texts.is_empty() && self.numbers.is_empty()
     }
 
     /// A value that is written as number.

@@ -5,6 +5,8 @@ use std::ops::Range;
 
 use toml::Spanned;
 
+use crate::glob::Variable;
+
 use super::argument::Number;
 use super::matcher_spec::Scalar;
 use super::operation::{ArgKind, ArgName, Operation};
@@ -18,6 +20,8 @@ pub(super) struct Expected<'a> {
     pub(super) arg: Option<ArgName>,
     /// The operations that the rule is for.
     pub(super) operations: &'a [Operation],
+    /// Values of the variables that have one.
+    pub(super) variables: &'a [Variable<'a>],
 }
 
 /// Where in the rule an operator stands.
@@ -45,6 +49,7 @@ impl Expected<'_> {
     pub(super) const ANY: Expected<'static> = Expected {
         arg: None,
         operations: &[],
+        variables: &[],
     };
 
     /// What a glob is about.

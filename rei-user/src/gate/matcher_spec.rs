@@ -3,7 +3,6 @@
 //! A value alone means `equals`, a list alone means `in`, a table holds operators that must all hold.
 
 use std::fmt;
-use std::ops::Bound;
 
 use serde::Deserialize;
 use serde::de::value::MapAccessDeserializer;
@@ -12,11 +11,12 @@ use toml::Spanned;
 
 use crate::cidr::Cidr;
 
-use super::argument::Number;
 use super::condition::{Matcher, OneOf, Test};
 use super::expectation::{Expected, Place};
 use super::pattern;
+use super::range;
 use super::spec::RuleError;
+use super::variable::{self, Text};
 
 /// What is asked of one argument.
 #[derive(Clone, Debug)]
@@ -240,18 +240,22 @@ impl Operators {
             if prefix.get_ref().is_empty() {
                 return Err(here.error("every text starts with nothing; write a prefix"));
             }
-            all.push(Matcher::Test(Test::Prefix(prefix.get_ref().as_bytes().into())));
+            all.push(Matcher::Test(
+                match variable::text(prefix.get_ref(), &here, expected)? {
+                    Text::Known(prefix) => Test::Prefix(prefix.into()),
+                    Text::Unbound => Test::Unbound,
+                },
+            ));
         }
         if let Some(glob) = &self.glob {
             let here = place.at("glob", glob);
             expected.can_be_text(&here)?;
-            let test =
-                pattern::glob(glob.get_ref(), expected.glob_kind()).map_err(|reason| here.error(reason))?;
-            all.push(Matcher::Test(test));
+            all.push(Matcher::Test(variable::glob(glob.get_ref(), &here, expected)?));
         }
         if let Some(regex) = &self.regex {
             let here = place.at("regex", regex);
             expected.can_be_text(&here)?;
+            variable::refuse_in_regex(regex.get_ref(), &here)?;
             let pattern = pattern::regex(regex.get_ref()).map_err(|reason| here.error(reason))?;
             all.push(Matcher::Test(Test::Regex(
                 pattern,
@@ -272,16 +276,12 @@ impl Operators {
         expected: Expected<'_>,
         all: &mut Vec<Matcher>,
     ) -> Result<(), RuleError> {
-        let low = bound(place, [("above", &self.above), ("at_least", &self.at_least)])?;
-        let high = bound(place, [("below", &self.below), ("at_most", &self.at_most)])?;
-        if let (Bound::Unbounded, Bound::Unbounded) = (low, high) {
-            return Ok(());
+        let low = [("above", &self.above), ("at_least", &self.at_least)];
+        let high = [("below", &self.below), ("at_most", &self.at_most)];
+        if let Some(test) = range::test(place, low, high)? {
+            expected.can_be_number(place)?;
+            all.push(Matcher::Test(test));
         }
-        expected.can_be_number(place)?;
-        if is_empty(low, high) {
-            return Err(place.error("no number is in this range; it can never match"));
-        }
-        all.push(Matcher::Test(Test::Range(low, high)));
         Ok(())
     }
 }
@@ -305,15 +305,27 @@ fn one_of(values: &[Scalar], place: &Place, expected: Expected<'_>) -> Result<Ma
         return Err(place.error("the list is empty; it can never match"));
     }
     let mut one_of = OneOf::default();
+    let mut is_unbound = false;
     for value in values {
         expected.can_equal(value, place)?;
         match value {
-            Scalar::Text(text) => one_of.insert_text(text),
-            Scalar::Bool(yes) => one_of.insert_text(&yes.to_string()),
-            Scalar::Int(_) | Scalar::Float(_) => one_of.insert_number(number(value, place)?),
+            Scalar::Text(text) => match variable::text(text, place, expected)? {
+                Text::Known(text) => one_of.insert_text(&text),
+                Text::Unbound => is_unbound = true,
+            },
+            Scalar::Bool(yes) => one_of.insert_text(yes.to_string().as_bytes()),
+            Scalar::Int(_) | Scalar::Float(_) => one_of.insert_number(range::number(value, place)?),
         }
     }
-    Ok(Matcher::Test(Test::OneOf(one_of)))
+    let tests = [
+        (!one_of.is_empty()).then_some(Test::OneOf(one_of)),
+        is_unbound.then_some(Test::Unbound),
+    ];
+    let mut tests: Vec<Matcher> = tests.into_iter().flatten().map(Matcher::Test).collect();
+    Ok(match tests.len() {
+        1 => tests.remove(0),
+        _ => Matcher::Any(tests),
+    })
 }
 
 fn compile_capture(capture: &Capture, place: &Place) -> Result<Test, RuleError> {
@@ -352,40 +364,4 @@ fn net(text: &str, place: &Place) -> Result<Cidr, RuleError> {
         ))
     });
     net.map_err(|reason| place.error(reason))
-}
-
-fn bound(
-    place: &Place,
-    [exclusive, inclusive]: [(&str, &Option<Spanned<Scalar>>); 2],
-) -> Result<Bound<Number>, RuleError> {
-    match (exclusive, inclusive) {
-        ((_, None), (_, None)) => Ok(Bound::Unbounded),
-        ((name, Some(value)), (_, None)) => {
-            number(value.get_ref(), &place.at(name, value)).map(Bound::Excluded)
-        }
-        ((_, None), (name, Some(value))) => {
-            number(value.get_ref(), &place.at(name, value)).map(Bound::Included)
-        }
-        ((one, Some(value)), (two, Some(_))) => Err(place.at(one, value).error(format!(
-            "`{one}` and `{two}` are two bounds on one side; keep one"
-        ))),
-    }
-}
-
-fn number(value: &Scalar, place: &Place) -> Result<Number, RuleError> {
-    match value {
-        Scalar::Int(whole) => Ok(Number::Int(i128::from(*whole))),
-        Scalar::Float(float) if float.is_finite() => Ok(Number::Float(*float)),
-        Scalar::Float(_) | Scalar::Text(_) | Scalar::Bool(_) => Err(place.error("this is no finite number")),
-    }
-}
-
-fn is_empty(low: Bound<Number>, high: Bound<Number>) -> bool {
-    match (low, high) {
-        (Bound::Included(low), Bound::Included(high)) => low > high,
-        (Bound::Included(low) | Bound::Excluded(low), Bound::Included(high) | Bound::Excluded(high)) => {
-            low >= high
-        }
-        _ => false,
-    }
 }

@@ -22,6 +22,9 @@ pub use self::plan::{CheckRequest, Handler, PLAN_DECLARED_BLOCKED, Trace, TraceE
 pub use self::rule::{Rule, allow_by_prefix, block_by_pattern, custom_rule};
 pub use self::scpi::block_conductance;
 pub use self::spec::{ArgsSpec, CallsSpec, DecisionSpec, RuleError, RuleSpec, rules_in};
+pub use self::trace::{Explained, Outcome, Tried};
+
+use crate::glob::Variable;
 
 use self::index::RuleIndex;
 use self::rule::{Known, Verdict};
@@ -31,15 +34,20 @@ mod catalog;
 mod condition;
 mod decision;
 mod expectation;
+mod implication;
 mod index;
 mod matcher_spec;
 mod operation;
 mod pattern;
 mod plan;
+mod range;
 mod rule;
 mod scpi;
+mod shadow;
 mod spec;
 mod texts;
+mod trace;
+mod variable;
 
 /// Name of the rule in the decision about a call that no rule knows.
 pub const DEFAULT_DENY_UNKNOWN: &str = "default-deny-unknown";
@@ -122,6 +130,18 @@ impl SafetyGate {
         self
     }
 
+    /// The gate with values for the variables that its extra rules hold. A rule that holds one without a value leaves
+    /// what it would be asked undecided.
+    #[must_use]
+    pub fn bind(&self, variables: &[Variable<'_>]) -> Self {
+        let mut gate = self.clone();
+        if self.extra.iter().any(Rule::has_variables) {
+            gate.extra = self.extra.iter().map(|rule| rule.bind(variables)).collect();
+            gate.index = RuleIndex::new(&gate.extra);
+        }
+        gate
+    }
+
     /// Whether this is the gate for development.
     #[must_use]
     pub fn is_permissive(&self) -> bool {
@@ -157,16 +177,7 @@ impl SafetyGate {
     /// Decides about an observed operation, and says whether a rule was left undecided.
     #[must_use]
     pub fn observe(&self, tool_name: &str, args: &Args<'_>) -> Observed {
-        let mut sight = Sight {
-            tool_name,
-            operation: if args.is_exec() {
-                Operation::Exec
-            } else {
-                Operation::of_tool_name(tool_name).unwrap_or(Operation::Exec)
-            },
-            arguments: Arguments::Observed(args),
-            undecided_rule: None,
-        };
+        let mut sight = Sight::new(tool_name, args);
         let found = self.index.as_ref().map(|index| index.candidates(tool_name, args));
         let decision = match found {
             Some(found) => self.decide(
@@ -226,22 +237,73 @@ struct Sight<'a> {
     operation: Operation,
     arguments: Arguments<'a>,
     undecided_rule: Option<Arc<str>>,
+    /// What was tried, if somebody wants to know.
+    tried: Option<Vec<Tried>>,
 }
 
-impl Sight<'_> {
+impl<'a> Sight<'a> {
+    fn new(tool_name: &'a str, args: &'a Args<'a>) -> Self {
+        Sight {
+            tool_name,
+            operation: if args.is_exec() {
+                Operation::Exec
+            } else {
+                Operation::of_tool_name(tool_name).unwrap_or(Operation::Exec)
+            },
+            arguments: Arguments::Observed(args),
+            undecided_rule: None,
+            tried: None,
+        }
+    }
+
+    fn note(&mut self, rule: &Rule, outcome: Outcome) {
+        if let Some(tried) = &mut self.tried {
+            tried.push(Tried::new(rule, outcome));
+        }
+    }
+
     fn ask(&mut self, rule: &Rule, known: Known) -> Option<Decision> {
-        if !rule.is_for_observed() || (rule.worst() == HazardLevel::Safe && !rule.names(self.operation)) {
+        if !rule.is_for_observed() {
+            self.note(rule, Outcome::Elsewhere);
+            return None;
+        }
+        if rule.worst() == HazardLevel::Safe && !rule.names(self.operation) {
+            let is_for_it = rule.is_for(self.tool_name);
+            self.note(
+                rule,
+                if is_for_it {
+                    Outcome::ApprovesNothing
+                } else {
+                    Outcome::Elsewhere
+                },
+            );
             return None;
         }
         // A program may be called like an operation; a rule that lists the operation does not mean it.
         let is_program = self.operation == Operation::Exec;
         if is_program && rule.listed_names().is_some() && Operation::of_tool_name(self.tool_name).is_some() {
+            self.note(rule, Outcome::Elsewhere);
             return None;
         }
         match rule.judge(self.tool_name, &self.arguments, known) {
-            Verdict::Answers(decision) => Some(decision),
-            Verdict::Passes => None,
+            Verdict::Answers(decision) => {
+                self.note(rule, Outcome::Answers(decision.hazard_level));
+                Some(decision)
+            }
+            Verdict::Passes => {
+                let is_for_it = rule.is_for(self.tool_name);
+                self.note(
+                    rule,
+                    if is_for_it {
+                        Outcome::Fails
+                    } else {
+                        Outcome::Elsewhere
+                    },
+                );
+                None
+            }
             Verdict::Undecided => {
+                self.note(rule, Outcome::Undecided);
                 self.undecided_rule.get_or_insert_with(|| rule.name().into());
                 None
             }

@@ -140,8 +140,15 @@ pub(super) fn glob(text: &str, kind: GlobKind) -> Result<Test, String> {
     } else {
         Glob::word(text)
     };
-    let whole = glob?.regex();
-    Ok(Test::Glob(regex(&whole)?, whole.into()))
+    compiled(glob?)
+}
+
+/// The test of a glob that was read already.
+///
+/// # Errors
+/// If it is too large.
+pub(super) fn compiled(glob: Glob) -> Result<Test, String> {
+    Ok(Test::Glob(regex(&glob.regex())?, glob))
 }
 
 #[cfg(test)]

@@ -4,13 +4,14 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::cidr::Cidr;
+use crate::glob::Variable;
 
 use super::argument::{Argument, Arguments};
 use super::condition::{Condition, Matcher, Test, Truth};
 use super::decision::{Answer, Decision, HazardLevel};
 use super::operation::{ArgName, Operation};
 use super::pattern::{self, Pattern};
-use super::spec::RuleError;
+use super::spec::{RuleError, RuleSpec};
 
 /// Which calls a rule is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,9 +38,10 @@ enum Body {
     Code { judge: Arc<Judge>, worst: HazardLevel },
 }
 
-struct Data {
-    tools: Tools,
-    condition: Condition,
+/// A rule that is no code.
+pub(super) struct Data {
+    pub(super) tools: Tools,
+    pub(super) condition: Condition,
     answer: Answer,
 }
 
@@ -49,6 +51,8 @@ pub struct Rule {
     name: Arc<str>,
     calls: Calls,
     body: Body,
+    /// What it is made of, where that holds variables.
+    template: Option<Arc<RuleSpec>>,
 }
 
 /// What was found out about a rule before it is asked.
@@ -86,6 +90,7 @@ impl Rule {
         Rule {
             name: name.into(),
             calls,
+            template: None,
             body: Body::Data(Arc::new(Data {
                 tools,
                 condition,
@@ -104,11 +109,30 @@ impl Rule {
         Rule {
             name: name.into(),
             calls,
+            template: None,
             body: Body::Code {
                 judge: Arc::new(judge),
                 worst,
             },
         }
+    }
+
+    pub(super) fn with_template(mut self, template: Option<RuleSpec>) -> Self {
+        self.template = template.map(Arc::new);
+        self
+    }
+
+    /// Whether it holds variables that have no value yet.
+    #[must_use]
+    pub fn has_variables(&self) -> bool {
+        self.template.is_some()
+    }
+
+    /// The rule with its variables' values. Where one has none, it does not answer.
+    pub(super) fn bind(&self, variables: &[Variable<'_>]) -> Self {
+        let bound = self.template.as_ref().map(|template| template.bind(variables));
+        // A value is a literal: it can only make a pattern too large. Then the rule stays as it was, and undecided.
+        bound.and_then(Result::ok).unwrap_or_else(|| self.clone())
     }
 
     /// Its name.
@@ -121,6 +145,13 @@ impl Rule {
     #[must_use]
     pub fn blocks(&self) -> bool {
         self.worst() == HazardLevel::Blocked
+    }
+
+    pub(super) fn data(&self) -> Option<&Data> {
+        match &self.body {
+            Body::Data(data) => Some(data),
+            Body::Code { .. } => None,
+        }
     }
 
     pub(super) fn worst(&self) -> HazardLevel {
@@ -175,6 +206,11 @@ impl Rule {
                 None => Verdict::Passes,
             },
         }
+    }
+
+    /// Whether it is for tools of this name, as far as its data says.
+    pub(super) fn is_for(&self, tool_name: &str) -> bool {
+        self.data().is_none_or(|data| data.tools.matches(tool_name))
     }
 
     /// The tool names that it lists, if it does.

@@ -7,12 +7,14 @@ use std::ops::Range;
 use serde::Deserialize;
 use toml::Spanned;
 
+use crate::glob::Variable;
+
 use super::condition::{ArgKey, Condition};
 use super::decision::{Answer, HazardLevel};
 use super::expectation::{Expected, Place};
 use super::matcher_spec::{MatcherSpec, Scalar};
 use super::operation::{ArgName, Operation};
-use super::rule::{Calls, Rule, Tools};
+use super::rule::{Calls, Data, Rule, Tools};
 use super::scpi;
 
 /// A table `[[gate.rule]]`.
@@ -137,6 +139,51 @@ impl RuleSpec {
     /// # Errors
     /// If a field is missing, is wrong, or makes a rule that can never match.
     pub fn compile(&self) -> Result<Rule, RuleError> {
+        let rule = self.bind(&[])?;
+        self.can_answer(&rule)?;
+        Ok(rule)
+    }
+
+    /// Refuses a rule that never answers.
+    fn can_answer(&self, rule: &Rule) -> Result<(), RuleError> {
+        let Some(Data { tools, condition, .. }) = rule.data() else {
+            return Ok(());
+        };
+        let operations = tools.operations();
+        let is_observed = rule.is_for_observed() && (!rule.is_for_planned() || tools.are_operations());
+        let is_single = |name: &str| is_observed && !matches!(name, "access" | "argv");
+        if condition.is_never(&is_single) {
+            let reason = "what the rule asks of the arguments contradicts itself: it can never match";
+            return Err(RuleError::new("args", reason, self.place()));
+        }
+        let is_idle = rule.worst() == HazardLevel::Safe
+            && !rule.is_for_planned()
+            && !operations.into_iter().any(|operation| rule.names(operation));
+        if is_idle {
+            let reason = "it can never match: names in a container are chosen by the workload and approve nothing; \
+                          list the operation in `on`, and for an exec ask for its `path` and its `origin`";
+            return Err(RuleError::new(
+                "decision",
+                reason,
+                self.decision.as_ref().map(Spanned::span),
+            ));
+        }
+        Ok(())
+    }
+
+    /// Where the conditions begin.
+    fn place(&self) -> Option<Range<usize>> {
+        let args = self.args.iter().flat_map(|args| args.keys().map(Spanned::span));
+        let lists = [&self.all, &self.any].into_iter().flatten().map(Spanned::span);
+        let not = self.not.iter().map(Spanned::span);
+        args.chain(lists).chain(not).min_by_key(|span| span.start)
+    }
+
+    /// As [`Self::compile`], with values of variables. A rule that holds one without a value does not answer.
+    ///
+    /// # Errors
+    /// As [`Self::compile`]'s.
+    pub(super) fn bind(&self, variables: &[Variable<'_>]) -> Result<Rule, RuleError> {
         if let Some(shipped) = &self.shipped {
             return self.compile_shipped(shipped);
         }
@@ -160,7 +207,7 @@ impl RuleSpec {
             span: on.span(),
         };
         let tools = tools(on.get_ref(), &place)?;
-        let condition = self.condition(&Checked::new(&tools, calls))?;
+        let condition = self.condition(&Checked::new(&tools, calls, variables))?;
         let level = match decision.get_ref() {
             DecisionSpec::Allow => HazardLevel::Safe,
             DecisionSpec::Caution => HazardLevel::Caution,
@@ -170,7 +217,8 @@ impl RuleSpec {
         if let Some(note) = &self.note {
             answer = answer.with_note(note.as_str());
         }
-        Ok(Rule::new(name.get_ref(), calls, tools, condition, answer))
+        let template = condition.is_unbound().then(|| self.clone());
+        Ok(Rule::new(name.get_ref(), calls, tools, condition, answer).with_template(template))
     }
 
     fn compile_shipped(&self, shipped: &Spanned<String>) -> Result<Rule, RuleError> {
@@ -197,7 +245,7 @@ impl RuleSpec {
         }
     }
 
-    fn condition(&self, checked: &Checked) -> Result<Condition, RuleError> {
+    fn condition(&self, checked: &Checked<'_>) -> Result<Condition, RuleError> {
         let mut all = Vec::new();
         if let Some(args) = &self.args {
             all.push(checked.compile(args, "args")?);
@@ -267,18 +315,20 @@ fn tools(on: &MatcherSpec, place: &Place) -> Result<Tools, RuleError> {
 }
 
 /// The operations by which the arguments of a rule are checked.
-struct Checked {
+struct Checked<'v> {
     /// Operations that the rule names: each must have every argument that the rule names.
     named: Vec<Operation>,
     /// Operations that the rule is for in another way: one of them must have each argument.
     matched: Vec<Operation>,
+    variables: &'v [Variable<'v>],
 }
 
-impl Checked {
-    fn new(tools: &Tools, calls: Calls) -> Self {
+impl<'v> Checked<'v> {
+    fn new(tools: &Tools, calls: Calls, variables: &'v [Variable<'v>]) -> Self {
         let mut checked = Checked {
             named: Vec::new(),
             matched: Vec::new(),
+            variables,
         };
         match tools {
             _ if calls == Calls::Planned => {}
@@ -317,6 +367,7 @@ impl Checked {
                     ArgName::of_name(name.get_ref())
                 },
                 operations: &operations,
+                variables: self.variables,
             };
             let matcher = matcher.get_ref().compile(&place, expected)?;
             all.push(Condition::Argument(ArgKey::new(name.get_ref()), matcher));

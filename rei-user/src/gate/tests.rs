@@ -337,3 +337,5 @@ mod document;
 mod index;
 mod observed;
 mod order;
+mod shadows;
+mod variables;

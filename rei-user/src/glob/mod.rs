@@ -6,9 +6,12 @@
 
 use std::fmt::Write as _;
 
+pub use self::pattern::Pattern;
+
 use self::name::{Name, takes};
 
 mod name;
+mod pattern;
 
 /// A pattern. Equal patterns are written the same way.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -134,6 +137,22 @@ impl Glob {
                 .iter()
                 .all(|component| matches!(component, Component::Name(name) if name.is_literal())),
         }
+    }
+
+    /// The path that it means, where it means one.
+    pub(crate) fn literal(&self) -> Option<Vec<u8>> {
+        let Shape::Path(components) = &self.shape else {
+            return None;
+        };
+        let mut path = Vec::new();
+        for component in components {
+            let Component::Name(name) = component else {
+                return None;
+            };
+            path.push(b'/');
+            path.extend(name.literal()?);
+        }
+        Some(path)
     }
 
     /// Names of variables in `text`, each once.

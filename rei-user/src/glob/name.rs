@@ -56,6 +56,15 @@ impl Name {
         self.0.iter().all(|piece| matches!(piece, Piece::Byte(_)))
     }
 
+    /// Its bytes, if exactly one name is meant.
+    pub(super) fn literal(&self) -> Option<Vec<u8>> {
+        let byte = |piece: &Piece| match piece {
+            Piece::Byte(byte) => Some(*byte),
+            _ => None,
+        };
+        self.0.iter().map(byte).collect()
+    }
+
     /// Writes the regular expression that matches the same bytes; `one` is that of a byte that may vary.
     pub(super) fn write_regex(&self, out: &mut String, one: &str) {
         self.0.iter().for_each(|piece| write_piece(out, piece, one));

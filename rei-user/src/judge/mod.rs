@@ -10,21 +10,26 @@ use rei_ebpf_common::header::Phase;
 
 use crate::engine::ContainerFacts;
 use crate::enrich::{Act, Chain, Enriched, File, Origin, Outcome};
+use crate::found::FoundProgram;
 use crate::gate::{Decision, HazardLevel, NO_OBJECTION, SafetyGate};
 use crate::policy::{Mode, Policy, Severity};
 use crate::tripwire::{Answer, Bindings, Matcher};
 
 pub use self::ancestry::Ancestor;
+pub use self::objection::{FindingKey, Objection};
 pub use self::peer::{KnownSocket, engine_sockets};
+pub use self::place::{Place, process_of, program_name};
 
 use self::ancestry::Ancestry;
 use self::memo::Memo;
 
 mod ancestry;
 mod memo;
+mod objection;
 mod observed;
 mod operation;
 mod peer;
+mod place;
 
 /// Judges events by one policy.
 #[derive(Debug)]
@@ -33,9 +38,16 @@ pub struct Judge {
     gate: SafetyGate,
     sockets: Vec<KnownSocket>,
     fallback: Bindings,
-    scopes: HashMap<u64, Matcher>,
+    scopes: HashMap<u64, Bound>,
     memo: Memo,
     ancestry: Ancestry,
+}
+
+/// The policy, bound to what is known of one scope.
+#[derive(Debug)]
+struct Bound {
+    matcher: Matcher,
+    gate: SafetyGate,
 }
 
 impl Verdict {
@@ -45,6 +57,26 @@ impl Verdict {
         self.decision
             .as_ref()
             .filter(|decision| *decision.rule_name != *NO_OBJECTION && gate_severity(decision).is_some())
+    }
+
+    /// What the gate decided, in a word: `no-objection`, `allowed` (a rule of the policy says so), `caution`, `blocked`;
+    /// `None` if it was not asked.
+    #[must_use]
+    pub fn decision_word(&self) -> Option<&'static str> {
+        let decision = self.decision.as_ref()?;
+        Some(match self.objection_severity() {
+            Some(severity) => severity.name(),
+            None if *decision.rule_name == *NO_OBJECTION => NO_OBJECTION,
+            None => "allowed",
+        })
+    }
+
+    /// The gate's decision, where some rule made it.
+    #[must_use]
+    pub fn ruling(&self) -> Option<&Decision> {
+        self.decision
+            .as_ref()
+            .filter(|decision| *decision.rule_name != *NO_OBJECTION)
     }
 
     /// How bad the gate's objection is.
@@ -127,8 +159,15 @@ impl Judge {
         &self.policy
     }
 
-    /// What is known about the container of a scope. `is_engines_word`: the engine told its mounts.
-    pub fn container_known(&mut self, scope: u64, facts: &ContainerFacts, is_engines_word: bool) {
+    /// What is known about the container of a scope, and its declared programs. `is_engines_word`: the engine told its
+    /// mounts.
+    pub fn container_known(
+        &mut self,
+        scope: u64,
+        facts: &ContainerFacts,
+        programs: Vec<FoundProgram>,
+        is_engines_word: bool,
+    ) {
         let path = |text: &str| text.trim_end_matches('/').as_bytes().to_vec();
         let workdir = facts.workdir.as_deref().unwrap_or("/");
         let read_only = facts.mounts.iter().filter(|mount| mount.read_only);
@@ -143,7 +182,7 @@ impl Judge {
                     .collect()
             }),
             read_only_mounts: read_only.map(|mount| path(&mount.destination)).collect(),
-            verified: Vec::new(),
+            programs,
         };
         self.bind(scope, bindings);
         self.memo.clear();
@@ -155,9 +194,10 @@ impl Judge {
     }
 
     fn bind(&mut self, scope: u64, bindings: Bindings) {
+        let gate = self.gate.bind(&bindings.variables());
         match Matcher::bind(&self.policy, bindings) {
             Ok(matcher) => {
-                self.scopes.insert(scope, matcher);
+                self.scopes.insert(scope, Bound { matcher, gate });
             }
             // Values of variables are literals and make no pattern much larger than the trial in `new`. If it should
             // happen all the same, the patterns without variables stand.
@@ -194,14 +234,14 @@ impl Judge {
             self.bind(scope, self.fallback.clone());
         }
         self.entrypoint_known(scope, enriched);
-        let matcher = self.scopes.get_mut(&scope)?;
+        let Bound { matcher, gate } = self.scopes.get_mut(&scope)?;
         remember_image(matcher, enriched);
         let key = memo::key(enriched, matcher);
         if let Some(verdict) = key.as_ref().and_then(|key| self.memo.recall(key)) {
             return Some(verdict);
         }
         let mut answer = operation::answer(matcher, enriched)?;
-        let observed = observed::ask(&self.gate, &self.sockets, enriched);
+        let observed = observed::ask(gate, &self.sockets, enriched);
         if observed
             .as_ref()
             .is_some_and(|observed| observed.undecided_rule.is_some())
@@ -233,10 +273,10 @@ impl Judge {
             .script
             .as_deref()
             .or(executed.file.as_ref().and_then(File::path));
-        if let (Some(matcher), Some(path)) = (self.scopes.get(&scope), path) {
+        if let (Some(bound), Some(path)) = (self.scopes.get(&scope), path) {
             let bindings = Bindings {
                 entrypoint: Some(path.to_vec()),
-                ..matcher.bindings().clone()
+                ..bound.matcher.bindings().clone()
             };
             self.bind(scope, bindings);
             self.memo.clear();

@@ -7,12 +7,12 @@ use rei_ebpf_common::header::missing;
 
 use crate::decode::Body;
 use crate::enrich::{
-    Access, AccessSet, Act, Attempted, Confidence, Contact, Enriched, Executed, File, Opened, Outcome,
-    file_system_name,
+    Act, Attempted, Confidence, Contact, Enriched, Executed, File, Opened, Outcome, file_system_name,
 };
 use crate::gate::{ArgName, Args, Argument, Number, Observed, SafetyGate};
 use crate::judge::operation::{self, TYPE_BLOCK, TYPE_CHARACTER, TYPE_MASK};
 use crate::judge::peer::KnownSocket;
+use crate::judge::place::{Place, process_of, program_name};
 use crate::policy::Transport;
 
 /// The gate's decision; `None` if the event is no act that has a tool name.
@@ -69,7 +69,6 @@ fn open(gate: &SafetyGate, enriched: &Enriched, opened: &Opened, asked_flags: u6
     let file = opened.file.as_ref();
     let path = settled(enriched, opened.path.as_deref());
     let device = file.and_then(device);
-    let is_writing = opened.access.changes();
     let access: Vec<&[u8]> = opened
         .access
         .iter()
@@ -84,32 +83,13 @@ fn open(gate: &SafetyGate, enriched: &Enriched, opened: &Opened, asked_flags: u6
     if let Some(device) = &device {
         args = args.with(ArgName::Device, Argument::Text(device.as_bytes()));
     }
-    let tool_name = match place(file, opened.path.as_deref()) {
-        Place::Device if is_writing => "write_device",
-        Place::Device => "read_device",
-        Place::Kernel if is_writing => "write_kernel",
-        Place::Kernel => "read_kernel",
-        Place::Other if is_writing => "write_file",
-        Place::Other if is_list(opened.access) => "list_directory",
-        Place::Other => "read_file",
-    };
+    let tool_name = place(file, opened.path.as_deref()).tool_name(opened.access);
     if matches!(tool_name, "write_kernel" | "read_kernel")
-        && let Some(process) =
-            path.and_then(|path| operation::process_of(path, enriched.event().header().ns_pid))
+        && let Some(process) = path.and_then(|path| process_of(path, enriched.event().header().ns_pid))
     {
         args = args.with(ArgName::Process, Argument::Text(process.as_bytes()));
     }
     decide(gate, enriched, tool_name, args)
-}
-
-fn is_list(access: AccessSet) -> bool {
-    access.has(Access::Directory)
-}
-
-enum Place {
-    Device,
-    Kernel,
-    Other,
 }
 
 /// What kind of object it is; of an open that failed only the text tells.
@@ -119,9 +99,7 @@ fn place(file: Option<&File>, path: Option<&[u8]>) -> Place {
         (Some(file), _) if device(file).is_some() => Place::Device,
         (Some(file), _) if matches!(file.origin(), Origin::Proc | Origin::Sys) => Place::Kernel,
         (Some(_), _) | (None, None) => Place::Other,
-        (None, Some(path)) if path.starts_with(b"/dev/") && !path.starts_with(b"/dev/shm/") => Place::Device,
-        (None, Some(path)) if path.starts_with(b"/proc/") || path.starts_with(b"/sys/") => Place::Kernel,
-        (None, Some(_)) => Place::Other,
+        (None, Some(path)) => Place::of_text(path),
     }
 }
 
@@ -211,12 +189,6 @@ fn unix(
     decide(gate, enriched, "connect_unix", args)
 }
 
-/// A program is named by its base name.
-fn base_name(path: Option<&[u8]>) -> String {
-    let name = path.and_then(|path| path.rsplit(|byte| *byte == b'/').next());
-    String::from_utf8_lossy(name.unwrap_or_default()).into_owned()
-}
-
 fn exec(gate: &SafetyGate, enriched: &Enriched, executed: &Executed) -> Option<Observed> {
     let file = executed.file.as_ref();
     let path = file.and_then(File::path);
@@ -237,7 +209,7 @@ fn exec(gate: &SafetyGate, enriched: &Enriched, executed: &Executed) -> Option<O
     Some(decide(
         gate,
         enriched,
-        &base_name(path),
+        &program_name(path),
         with_file(args, file, &origin),
     ))
 }
@@ -250,5 +222,5 @@ fn exec_attempt(gate: &SafetyGate, enriched: &Enriched, attempted: &Attempted) -
         .with_text(ArgName::Path, settled(enriched, path))
         .with(ArgName::Argv, Argument::Unknown);
     let args = with_file(args, attempted.file.as_ref(), &origin);
-    (enriched.outcome() != Outcome::Ok).then(|| decide(gate, enriched, &base_name(path), args))
+    (enriched.outcome() != Outcome::Ok).then(|| decide(gate, enriched, &program_name(path), args))
 }

@@ -111,15 +111,6 @@ pub(super) fn transport(body: &ConnectBody) -> Option<Transport> {
     }
 }
 
-/// Whose entry a path of /proc is; `None` if it is no process's.
-pub(super) fn process_of(path: &[u8], own_pid: u32) -> Option<&'static str> {
-    let name = path.strip_prefix(b"/proc/")?.split(|byte| *byte == b'/').next()?;
-    if name == b"self" || name == b"thread-self" || name == own_pid.to_string().as_bytes() {
-        return Some("self");
-    }
-    (!name.is_empty() && name.iter().all(u8::is_ascii_digit)).then_some("other")
-}
-
 fn contacted<'a>(contact: &'a Contact, body: &ConnectBody, is_connect: bool) -> tripwire::Contact<'a> {
     let transport = transport(body);
     let address = contact.address.as_deref();

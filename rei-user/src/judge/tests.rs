@@ -33,7 +33,7 @@ impl Scene {
         let mut enricher = Enricher::new(Target::Container);
         enricher.container_known(7, facts.clone());
         let mut judge = Judge::new(Arc::new(policy), Bindings::default()).unwrap();
-        judge.container_known(7, &facts, true);
+        judge.container_known(7, &facts, Vec::new(), true);
         Scene { enricher, judge }
     }
 
@@ -200,6 +200,33 @@ fn the_entrypoint_and_the_working_directory_have_values() {
     );
     assert_eq!(severity_of(&upper), None);
     assert_eq!(severity_of(&scene.write(b"/job/x")), None);
+}
+
+#[test]
+fn gate_rules_know_the_entrypoint_and_the_working_directory() {
+    let rule = |name: &str, path: &str| {
+        format!(
+            "[[gate.rule]]\nname = \"{name}\"\non = \"write_file\"\nargs.path = {path}\ndecision = \"block\"\n"
+        )
+    };
+    let text = rule("git", "{ glob = \"${workdir}/.git/**\" }") + &rule("self", "\"${entrypoint}\"");
+    let mut scene = Scene::new(&format!("outputs = [\"/**\"]\n{text}"));
+    let blocked = |judged: &Judged| {
+        let verdict = judged.verdict().unwrap();
+        verdict.objection().map(|decision| decision.rule_name.to_string())
+    };
+    assert_eq!(blocked(&scene.write(b"/job/.git/config")).as_deref(), Some("git"));
+    // Which file the entrypoint is is not known yet.
+    let before = scene.write(b"/bin/app");
+    assert_eq!(blocked(&before), None);
+    assert!(before.verdict().unwrap().answer.lacks.is_some());
+    scene.exec(b"/bin/app", evidence::ENTRYPOINT, 0);
+    assert_eq!(blocked(&scene.write(b"/bin/app")).as_deref(), Some("self"));
+    let other = scene.write(b"/bin/other");
+    assert_eq!(
+        (blocked(&other), other.verdict().unwrap().answer.lacks),
+        (None, None)
+    );
 }
 
 #[test]

@@ -22,7 +22,8 @@ pub const KEYS_DIRECTORY: &str = "/var/lib/rei/keys";
 /// The verification key; it is meant to leave the host.
 pub const VERIFICATION_FILE: &str = "verification.key";
 const HOST_KEY_FILE: &str = "host.key";
-const HOST_PUBLIC_FILE: &str = "host.pub";
+/// Its file of the public half of the host's log key, for the auditor.
+pub const HOST_PUBLIC_FILE: &str = "host.pub";
 /// There while the keys are being made: nothing has been sealed with them yet.
 const SETUP_FILE: &str = "setup";
 

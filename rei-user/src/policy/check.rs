@@ -3,12 +3,13 @@
 use std::collections::HashMap;
 
 use crate::glob::Glob;
+use crate::glob::Pattern;
 use crate::policy::document::Reader;
 use crate::policy::read::{Declared, Placed};
-use crate::policy::rule::{Pattern, Rule};
+use crate::policy::rule::Rule;
 
 /// Most rules of a list that are compared with each other for shadows: each with each.
-const COMPARED_MAX: usize = 2_000;
+pub(super) const COMPARED_MAX: usize = 2_000;
 
 pub(super) fn check(declared: &Declared, reader: &mut Reader<'_>) {
     let mut seen: HashMap<String, usize> = HashMap::new();
@@ -77,7 +78,10 @@ pub(super) fn check(declared: &Declared, reader: &mut Reader<'_>) {
             let is_origin = |origin: &String| own.contains(origin) || own.iter().any(|own| own == "any");
             is_plain
                 && origins(&narrow.rule.what.origins).iter().all(is_origin)
-                && pattern_covers(&wide.rule.what.path, &narrow.rule.what.path)
+                && match (wide.rule.what.name.pattern(), narrow.rule.what.name.pattern()) {
+                    (Some(wide), Some(narrow)) => pattern_covers(wide, narrow),
+                    _ => wide.rule.what.name == narrow.rule.what.name,
+                }
         },
         |rule| rule,
     );

@@ -2,10 +2,12 @@
 
 use std::fmt;
 
+use crate::glob::Pattern;
 use crate::policy::Policy;
 use crate::policy::network::Endpoint;
-use crate::policy::read::{env_name, program_path};
-use crate::policy::rule::{Pattern, Program, Rule};
+use crate::policy::program_rules::program_name;
+use crate::policy::read::env_name;
+use crate::policy::rule::{Program, Rule};
 
 /// What an option adds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -81,7 +83,7 @@ impl Policy {
             },
             ExtensionKind::Exec => {
                 let what = Program {
-                    path: program_path(value).map_err(wrong)?,
+                    name: program_name(value).map_err(wrong)?,
                     argv: None,
                     sha256: None,
                     origins: Vec::new(),

@@ -1,8 +1,10 @@
 //! The table `[gate]` of a policy file.
 
 use std::collections::HashSet;
+use std::ops::Range;
 
 use crate::gate::{self, ObservedDefault, Rule, SafetyGate};
+use crate::policy::check::COMPARED_MAX;
 use crate::policy::document::{Reader, Value};
 
 /// What a policy says to the gate.
@@ -66,10 +68,29 @@ fn rules(reader: &mut Reader<'_>, value: &Value<'_>) -> Vec<Rule> {
                     let message = format!("the name {:?} is taken by another gate rule", rule.name());
                     reader.problem(&place, message);
                 }
-                rules.push(rule);
+                rules.push((rule, place));
             }
             Err(error) => reader.problem(&error.span().unwrap_or(place), error.to_string()),
         }
     }
-    rules
+    shadows(reader, &rules);
+    rules.into_iter().map(|(rule, _)| rule).collect()
+}
+
+/// Warns of each rule that never answers.
+fn shadows(reader: &mut Reader<'_>, rules: &[(Rule, Range<usize>)]) {
+    if rules.len() > COMPARED_MAX {
+        return;
+    }
+    for (index, (rule, place)) in rules.iter().enumerate() {
+        let Some((shadow, at)) = rules[..index].iter().find(|(earlier, _)| earlier.shadows(rule)) else {
+            continue;
+        };
+        let message = format!(
+            "it is in the shadow of {:?} on line {}, which answers all of it before; put it first, or leave it out",
+            shadow.name(),
+            reader.line(at)
+        );
+        reader.warning(place, message);
+    }
 }

@@ -11,15 +11,17 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest as _, Sha256};
 
-use crate::glob::Glob;
+use crate::glob::{Glob, Pattern};
 
 pub use self::approval::{Approval, Terminal, approval};
 pub use self::extension::{Extension, ExtensionKind};
 pub use self::gate_section::GateSection;
 pub use self::network::{Destination, Endpoint, Ports, Transport};
 pub use self::problem::{Problem, Problems};
-pub use self::rule::{AmbientClass, AmbientRow, Pattern, Program, Rule};
+pub use self::rule::{AmbientClass, AmbientRow, Program, ProgramName, Rule};
 pub use self::shipped::SHIPPED;
+
+use crate::gate;
 
 use self::document::Reader;
 use self::read::Placed;
@@ -32,6 +34,7 @@ mod extension;
 mod gate_section;
 mod network;
 mod problem;
+mod program_rules;
 mod read;
 mod rule;
 mod shipped;
@@ -258,14 +261,19 @@ impl Policy {
         Ok(Checked { policy, warnings })
     }
 
-    /// Whether any pattern holds a variable.
+    /// Whether any pattern, or gate rule, holds a variable.
     #[must_use]
     pub fn has_variables(&self) -> bool {
         let lists = [&self.inputs, &self.outputs, &self.unix];
         let mut patterns = lists.into_iter().flatten().map(|rule| &rule.what);
         patterns.any(|pattern| pattern.fixed().is_none())
-            || self.programs.iter().any(|rule| rule.what.path.fixed().is_none())
+            || self
+                .programs
+                .iter()
+                .filter_map(|rule| rule.what.name.pattern())
+                .any(|pattern| pattern.fixed().is_none())
             || self.ambient.iter().any(|row| row.pattern.fixed().is_none())
+            || self.gate.rules.iter().any(gate::Rule::has_variables)
     }
 
     /// Looks up every host name of the network rules with `look_up`; the answers hold for the whole run.
@@ -290,15 +298,21 @@ impl Policy {
     /// SHA-256 of the policy's text, followed by NUL, the option, `=` and its value for each extension; hexadecimal.
     #[must_use]
     pub fn digest(&self) -> String {
+        self.sha256().iter().fold(String::new(), |mut out, byte| {
+            let _ = write!(out, "{byte:02x}");
+            out
+        })
+    }
+
+    /// The bytes of [`Self::digest`].
+    #[must_use]
+    pub fn sha256(&self) -> [u8; 32] {
         let mut digest = self.digest.clone();
         for extension in &self.extensions {
             digest.update([0]);
             digest.update(extension.to_string());
         }
-        digest.finalize().iter().fold(String::new(), |mut out, byte| {
-            let _ = write!(out, "{byte:02x}");
-            out
-        })
+        digest.finalize().into()
     }
 }
 

@@ -5,13 +5,15 @@ use std::ops::{Range, RangeInclusive};
 use toml::de::DeValue;
 
 use crate::glob::Glob;
+use crate::glob::Pattern;
 use crate::policy::document::{Reader, Value};
 use crate::policy::network::{self, Endpoint, Ports, Transport};
-use crate::policy::rule::{Pattern, Program, Rule};
+use crate::policy::rule::{Program, Rule};
 use crate::policy::{DynamicCode, Mode, Severity, Unresolved};
 
 use super::ambient_rows;
 use super::gate_section::{self, GateSection};
+use super::program_rules;
 use super::rule::AmbientRow;
 
 /// Keys of a policy file.
@@ -31,10 +33,6 @@ pub(super) const KEYS: [&str; 15] = [
     "env",
     "ambient",
     "gate",
-];
-/// Origins that a program rule can name.
-const ORIGINS: [&str; 11] = [
-    "image", "upper", "bind", "volume", "tmpfs", "memfd", "engine", "host", "dev", "unknown", "any",
 ];
 
 /// Everything that a policy file declares, with the places of rules.
@@ -105,7 +103,7 @@ pub(super) fn policy(reader: &mut Reader<'_>) -> Declared {
                 }
             }
             "accept" => declared.accept = list(reader, value, "accept", accept_rule),
-            "programs" => declared.programs = list(reader, value, "programs", program_rule),
+            "programs" => declared.programs = list(reader, value, "programs", program_rules::rule),
             "env" => declared.env = Some(list(reader, value, "env", env_rule)),
             "ambient" => declared.ambient = list(reader, value, "ambient", ambient_rows::row),
             "gate" => declared.gate = gate_section::read(reader, value),
@@ -153,7 +151,7 @@ pub(super) fn default_name(key: &str, text: &str) -> String {
 }
 
 /// Says what is wrong with a value, if something is.
-fn checked<T>(reader: &mut Reader<'_>, value: &Value<'_>, result: Result<T, String>) -> Option<T> {
+pub(super) fn checked<T>(reader: &mut Reader<'_>, value: &Value<'_>, result: Result<T, String>) -> Option<T> {
     result
         .map_err(|message| reader.problem(&value.span(), message))
         .ok()
@@ -188,11 +186,11 @@ fn path_rule(reader: &mut Reader<'_>, value: &Value<'_>, key: &'static str) -> O
     })
 }
 
-fn item_words(key: &str) -> String {
+pub(super) fn item_words(key: &str) -> String {
     format!("an entry of `{key}`")
 }
 
-fn rule_name_of(reader: &mut Reader<'_>, value: &Value<'_>) -> Option<String> {
+pub(super) fn rule_name_of(reader: &mut Reader<'_>, value: &Value<'_>) -> Option<String> {
     let text = reader.string(value, "`name`")?;
     if text.trim().is_empty() {
         reader.problem(&value.span(), "the name of a rule is not empty");
@@ -360,116 +358,6 @@ fn port_words(ports: &RangeInclusive<u16>) -> String {
     } else {
         format!("{}-{}", ports.start(), ports.end())
     }
-}
-
-/// `"/usr/bin/as"`, or a table with `path`, `argv`, `sha256`, `origins`.
-fn program_rule(reader: &mut Reader<'_>, value: &Value<'_>, key: &'static str) -> Option<Rule<Program>> {
-    if let Some(text) = value.get_ref().as_str() {
-        let path = checked(reader, value, program_path(text))?;
-        return Some(Rule {
-            name: default_name(key, text),
-            what: Program {
-                path,
-                argv: None,
-                sha256: None,
-                origins: Vec::new(),
-            },
-        });
-    }
-    let (mut rule_name, mut path, mut argv, mut sha256, mut origins) = (None, None, None, None, Vec::new());
-    for (field, value) in reader.table(value, &item_words(key))? {
-        match field.get_ref().as_ref() {
-            "name" => rule_name = rule_name_of(reader, value),
-            "path" => path = reader.string(value, "`path`").map(|text| (text, value)),
-            "argv" => argv = Some(argument_list(reader, value)),
-            "sha256" => sha256 = digest(reader, value),
-            "origins" => origins = origin_list(reader, value),
-            _ => reader.unknown_key(
-                field,
-                &item_words(key),
-                &["name", "path", "argv", "sha256", "origins"],
-            ),
-        }
-    }
-    let Some((text, at)) = path else {
-        reader.problem(&value.span(), "an entry of `programs` has no `path`");
-        return None;
-    };
-    let path = checked(reader, at, program_path(text))?;
-    Some(Rule {
-        name: rule_name.unwrap_or_else(|| default_name(key, text)),
-        what: Program {
-            path,
-            argv,
-            sha256,
-            origins,
-        },
-    })
-}
-
-pub(super) fn program_path(text: &str) -> Result<Pattern, String> {
-    if !text.starts_with(['/', '$']) && text != "**" && !text.starts_with("memfd:") {
-        return Err(format!(
-            "{text:?} can never match: a program is named by its path; write the path that `command -v {text}` gives in the image"
-        ));
-    }
-    Pattern::parse(text)
-}
-
-fn argument_list(reader: &mut Reader<'_>, value: &Value<'_>) -> Vec<Glob> {
-    let Some(items) = reader.array(value, "`argv`") else {
-        return Vec::new();
-    };
-    let last = items.iter().count().saturating_sub(1);
-    let mut patterns = Vec::new();
-    for (index, item) in items.iter().enumerate() {
-        let Some(text) = reader.string(item, "a pattern of `argv`") else {
-            continue;
-        };
-        if text == "**" && index < last {
-            reader.problem(
-                &item.span(),
-                "`**` stands for all further arguments, so it comes last",
-            );
-        }
-        patterns.extend(checked(reader, item, Glob::word(text)));
-    }
-    patterns
-}
-
-fn digest(reader: &mut Reader<'_>, value: &Value<'_>) -> Option<[u8; 32]> {
-    let text = reader.string(value, "`sha256`")?;
-    let digits: Option<Vec<u8>> = (0..text.len() / 2)
-        .map(|index| text.get(index * 2..index * 2 + 2))
-        .map(|pair| u8::from_str_radix(pair?, 16).ok())
-        .collect();
-    let digest = digits
-        .filter(|_| text.len() == 64)
-        .and_then(|bytes| bytes.try_into().ok());
-    if digest.is_none() {
-        reader.problem(
-            &value.span(),
-            "`sha256` is 64 hexadecimal digits, as `sha256sum FILE` prints them",
-        );
-    }
-    digest
-}
-
-fn origin_list(reader: &mut Reader<'_>, value: &Value<'_>) -> Vec<String> {
-    let Some(items) = reader.array(value, "`origins`") else {
-        return Vec::new();
-    };
-    if items.iter().next().is_none() {
-        reader.problem(
-            &value.span(),
-            "it can never match: `origins` is empty; leave it out for the image alone",
-        );
-    }
-    let words = ORIGINS.map(|origin| (origin, origin));
-    items
-        .iter()
-        .filter_map(|item| reader.word(item, "an origin", &words).map(str::to_owned))
-        .collect()
 }
 
 fn env_rule(reader: &mut Reader<'_>, value: &Value<'_>, key: &'static str) -> Option<Rule<Glob>> {

@@ -1,7 +1,7 @@
 //! The rules of a policy, as they were declared.
 
 use crate::enrich::Access;
-use crate::glob::{Glob, Variable};
+use crate::glob::{Glob, Pattern, Variable};
 
 /// A rule with the name that findings and records give it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -12,55 +12,31 @@ pub struct Rule<T> {
     pub what: T,
 }
 
-/// A pattern of objects that may hold variables.
+/// How a rule names a program.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Pattern {
-    text: String,
-    fixed: Option<Glob>,
+pub enum ProgramName {
+    /// By its path, or the script's.
+    Path(Pattern),
+    /// By a bare name, which is looked up in PATH when the run starts.
+    Command(String),
 }
 
-/// Variables that a pattern may hold.
-pub(super) const VARIABLES: [&str; 2] = ["entrypoint", "workdir"];
-
-impl Pattern {
-    /// Reads it, and tries it with values in place of the variables.
-    ///
-    /// # Errors
-    /// In words, if it can never match or names an unknown variable.
-    pub fn parse(text: &str) -> Result<Self, String> {
-        let names = Glob::variables(text);
-        if let Some(unknown) = names.iter().find(|name| !VARIABLES.contains(name)) {
-            return Err(format!(
-                "there is no variable {unknown:?}; there are ${{entrypoint}} and ${{workdir}}"
-            ));
-        }
-        let tried = VARIABLES.map(|name| Variable(name, Some(b"/x")));
-        let substituted = Glob::substituted(text, &tried).unwrap_or_else(|| text.to_owned());
-        let glob = Glob::object(&substituted)?;
-        Ok(Pattern {
-            text: text.to_owned(),
-            fixed: names.is_empty().then_some(glob),
-        })
-    }
-
+impl ProgramName {
     /// As it was written.
     #[must_use]
     pub fn text(&self) -> &str {
-        &self.text
+        match self {
+            ProgramName::Path(pattern) => pattern.text(),
+            ProgramName::Command(name) => name,
+        }
     }
 
-    /// The pattern, where it holds no variable.
+    /// The pattern of paths, if it is one.
     #[must_use]
-    pub fn fixed(&self) -> Option<&Glob> {
-        self.fixed.as_ref()
-    }
-
-    /// The pattern with its variables' values; `None` where a value is not known: then it matches nothing.
-    #[must_use]
-    pub fn bind(&self, variables: &[Variable<'_>]) -> Option<Glob> {
-        match &self.fixed {
-            Some(glob) => Some(glob.clone()),
-            None => Glob::object(&Glob::substituted(&self.text, variables)?).ok(),
+    pub fn pattern(&self) -> Option<&Pattern> {
+        match self {
+            ProgramName::Path(pattern) => Some(pattern),
+            ProgramName::Command(_) => None,
         }
     }
 }
@@ -68,8 +44,8 @@ impl Pattern {
 /// A program that may be executed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Program {
-    /// The program's path, or the script's.
-    pub path: Pattern,
+    /// Its name.
+    pub name: ProgramName,
     /// Patterns of the arguments after the program's own name, one each; a last `**` stands for any further ones.
     pub argv: Option<Vec<Glob>>,
     /// SHA-256 of the file.
@@ -79,6 +55,24 @@ pub struct Program {
 }
 
 impl Program {
+    /// The one path, or bare name, that it means; `None` if it means several, or a value is not known.
+    #[must_use]
+    pub fn literal(&self, variables: &[Variable<'_>]) -> Option<Vec<u8>> {
+        match &self.name {
+            ProgramName::Path(pattern) => pattern.bind(variables)?.literal(),
+            ProgramName::Command(name) => Some(name.clone().into_bytes()),
+        }
+    }
+
+    /// Whether it may come from this origin.
+    #[must_use]
+    pub fn is_from(&self, origin: &str) -> bool {
+        if self.origins.is_empty() {
+            return matches!(origin, "image" | "host");
+        }
+        self.origins.iter().any(|word| word == "any" || word == origin)
+    }
+
     /// Whether the arguments are those that the rule asks for.
     #[must_use]
     pub fn takes(&self, arguments: &[&[u8]]) -> bool {
@@ -162,7 +156,7 @@ mod tests {
     #[test]
     fn arguments_are_taken_one_by_one() {
         let program = |argv: Option<&[&str]>| Program {
-            path: Pattern::parse("/bin/x").unwrap(),
+            name: ProgramName::Path(Pattern::parse("/bin/x").unwrap()),
             argv: argv.map(|argv| argv.iter().map(|text| Glob::word(text).unwrap()).collect()),
             sha256: None,
             origins: Vec::new(),

@@ -9,8 +9,13 @@ use tokio::time::timeout;
 
 use super::*;
 use crate::decode::{Body, record};
-use crate::enrich::Target;
+use crate::engine::ContainerFacts;
+use crate::enrich::{Enricher, Target};
+use crate::identity::Identity;
+use crate::judge::Judge;
+use crate::ledger::Ledger;
 use crate::policy::{Policy, Source};
+use crate::report::{Attribution, ExitCodes, Report, Summary};
 use crate::tripwire::Bindings;
 
 const ID: &str = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
@@ -39,15 +44,14 @@ impl Rig {
             .expect("an empty policy")
             .policy;
         let policy = Arc::new(policy);
-        let outcome = spawn(
-            Report::new(None, Arc::clone(&policy)),
-            Enricher::new(Target::Container),
-            Judge::new(policy, Bindings::default()).expect("a judge"),
-            Identity::of_awaited_container(),
-            wires,
-            Handle::current(),
-        )
-        .expect("a thread");
+        let rooms = Rooms {
+            report: Report::new(None, Arc::clone(&policy)),
+            ledger: Ledger::off(),
+            enricher: Enricher::new(Target::Container),
+            judge: Judge::new(policy, Bindings::default()).expect("a judge"),
+            identity: Identity::of_awaited_container(),
+        };
+        let outcome = spawn(rooms, wires, Handle::current()).expect("a thread");
         let rig = Rig {
             records: Some(records),
             instructions,
@@ -60,6 +64,7 @@ impl Rig {
         };
         let container = Container {
             facts,
+            programs: Vec::new(),
             cgroup_path: None,
             source: "engine",
         };

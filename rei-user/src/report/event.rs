@@ -3,24 +3,18 @@
 use rei_ebpf_common::connect::ConnectBody;
 use rei_ebpf_common::evidence;
 use rei_ebpf_common::exec::ExecBody;
-use rei_ebpf_common::file::file_flag;
-use rei_ebpf_common::header::{Phase, missing, task_flag};
+use rei_ebpf_common::header::task_flag;
 use rei_ebpf_common::part::PartTag;
-use rei_ebpf_common::scope::{CgroupBody, cgroup_flag, moved};
+use rei_ebpf_common::scope::{CgroupBody, cgroup_flag};
 
 use crate::decode::{Body, Event};
 use crate::enrich::{
-    Access, Act, Attempted, Contact, Enriched, Executed, File, Opened, file_system_name, protocol_name,
-    socket_type_name,
+    Access, Act, Attempted, Contact, Enriched, Executed, File, Opened, moved_name, phase_name,
+    protocol_words, socket_type_words,
 };
-use crate::gate::NO_OBJECTION;
 use crate::judge::{Judged, Verdict};
 use crate::report::line::Line;
 use crate::tripwire::Ground;
-
-/// `S_IFMT`, `S_IFCHR`, `S_IFBLK`: include/uapi/linux/stat.h.
-const TYPE_MASK: u32 = 0o170_000;
-const DEVICE_TYPES: [u32; 2] = [0o020_000, 0o060_000];
 
 /// The line of one event.
 pub(super) fn line(judged: &Judged) -> Vec<u8> {
@@ -63,30 +57,15 @@ fn judgement(line: &mut Line, verdict: &Verdict) {
         Some(Ground::Declared { rule }) => line.text("declared", rule),
         Some(Ground::Chain | Ground::Harmless(_)) | None => {}
     }
-    if let Some(decision) = &verdict.decision {
-        let word = match verdict.objection_severity() {
-            Some(severity) => severity.name(),
-            None if *decision.rule_name == *NO_OBJECTION => NO_OBJECTION,
-            None => "allowed",
-        };
+    if let Some(word) = verdict.decision_word() {
         line.text("decision", word);
-        if word != NO_OBJECTION {
-            line.text("rule", &decision.rule_name);
-            line.optional_text("note", decision.note.as_deref());
-        }
+    }
+    if let Some(decision) = verdict.ruling() {
+        line.text("rule", &decision.rule_name);
+        line.optional_text("note", decision.note.as_deref());
     }
     if let Some(severity) = verdict.severity {
         line.text("finding", severity.name());
-    }
-}
-
-/// The name of a phase.
-pub(super) const fn phase_name(phase: Phase) -> &'static str {
-    match phase {
-        Phase::Runtime => "runtime",
-        Phase::Workload => "workload",
-        Phase::Operator => "operator",
-        Phase::Outside => "outside",
     }
 }
 
@@ -129,33 +108,8 @@ fn common(line: &mut Line, enriched: &Enriched) {
 
 /// Names of the fields that were cut or could not be read.
 fn gaps(line: &mut Line, enriched: &Enriched) {
-    const CUT: [(u32, &str); 4] = [
-        (missing::PATH_CUT, "path"),
-        (missing::TEXT_CUT, "requested"),
-        (missing::ARGV_CUT, "argv"),
-        (missing::ENV_CUT, "env_names"),
-    ];
-    const UNREADABLE: [(u32, &str); 10] = [
-        (missing::PATH_UNREADABLE, "path"),
-        (missing::PATH_RACED, "path_raced"),
-        (missing::TEXT_ENTRY, "text_entry"),
-        (missing::TEXT_EXIT, "text_exit"),
-        (missing::ARGV_UNREADABLE, "argv"),
-        (missing::ENV_UNREADABLE, "env_names"),
-        (missing::OBJECT, "object"),
-        (missing::ADDRESS, "address"),
-        (missing::BASE, "base"),
-        (missing::HOW, "how"),
-    ];
-    let event = enriched.event();
-    let named = |table: &'static [(u32, &'static str)]| {
-        table
-            .iter()
-            .filter(|(bit, _)| event.is_missing(*bit))
-            .map(|(_, name)| *name)
-    };
-    let cut: Vec<&str> = named(&CUT).collect();
-    let unreadable: Vec<&str> = named(&UNREADABLE).collect();
+    let cut: Vec<&str> = enriched.cut_fields().collect();
+    let unreadable: Vec<&str> = enriched.unreadable_fields().collect();
     for (key, names) in [("cut", cut), ("unreadable", unreadable)] {
         if !names.is_empty() {
             line.texts(key, names);
@@ -201,64 +155,33 @@ fn requested(line: &mut Line, requested: Option<&[u8]>, path: Option<&[u8]>) {
 
 fn file(line: &mut Line, file: Option<&File>) {
     let Some(file) = file else { return };
-    let facts = file.facts();
     line.text("origin", &file.origin().to_string());
-    match file_system_name(facts.magic) {
-        Some(name) => line.text("fs", name),
-        None => line.text("fs", &format!("{:#x}", facts.magic)),
+    line.text("fs", &file.fs_words());
+    line.text("dev", &file.dev_words());
+    line.number("ino", file.facts().ino);
+    line.text("mode", &file.mode_words());
+    if let Some(rdev) = file.rdev_words() {
+        line.text("rdev", &rdev);
     }
-    line.text("dev", &device(facts.dev));
-    line.number("ino", facts.ino);
-    line.text("mode", &format!("{:o}", facts.mode));
-    if DEVICE_TYPES.contains(&(facts.mode & TYPE_MASK)) {
-        line.text("rdev", &device(facts.rdev));
+    if let Some(layer) = file.overlay_name() {
+        line.text("overlay", layer);
     }
-    if file.is(file_flag::OVERLAY_KNOWN) {
-        line.text(
-            "overlay",
-            if file.is(file_flag::OVERLAY_UPPER) {
-                "upper"
-            } else {
-                "lower"
-            },
-        );
+    for flag in file.flag_names() {
+        line.boolean(flag, true);
     }
-    line.flag("deleted", file.is(file_flag::DELETED));
-    line.flag("detached", file.is(file_flag::DETACHED));
-    line.flag("foreign_mount_namespace", file.is(file_flag::FOREIGN_NS));
-    line.flag("disconnected", file.is(file_flag::DISCONNECTED));
-}
-
-/// The kernel's encoding of a device: major << 20 | minor.
-fn device(number: u32) -> String {
-    format!("{}:{}", number >> 20, number & 0xf_ffff)
 }
 
 fn contact(line: &mut Line, contact: &Contact, body: &ConnectBody) {
-    match contact.family_name() {
-        Some(name) => line.text("family", name),
-        None => line.text("family", &contact.family.to_string()),
+    line.text("family", &contact.family_words());
+    if let Some(socket_type) = socket_type_words(body) {
+        line.text("socket_type", &socket_type);
     }
-    // Without the socket neither type nor protocol is known.
-    if body.socket_type != 0 {
-        named(
-            line,
-            "socket_type",
-            socket_type_name(body.socket_type),
-            body.socket_type,
-        );
-        named(line, "protocol", protocol_name(body.protocol), body.protocol);
+    if let Some(protocol) = protocol_words(body) {
+        line.text("protocol", &protocol);
     }
     line.optional_bytes("address", contact.address.as_deref());
     line.optional_text("source", contact.source_name());
     file(line, contact.file.as_ref());
-}
-
-fn named(line: &mut Line, key: &str, name: Option<&str>, number: u16) {
-    match name {
-        Some(name) => line.text(key, name),
-        None => line.text(key, &number.to_string()),
-    }
 }
 
 fn exec(line: &mut Line, enriched: &Enriched, executed: &Executed, body: &ExecBody) {
@@ -299,14 +222,7 @@ fn life(line: &mut Line, event: &Event) {
         },
         Body::CgroupMade(body) | Body::CgroupRemoved(body) => cgroup(line, event, body),
         Body::TaskMoved(body) => {
-            let what = match body.what {
-                moved::PLACED => Some("placed"),
-                moved::WITHIN => Some("within"),
-                moved::LEFT => Some("left"),
-                moved::RETURNED => Some("returned"),
-                _ => None,
-            };
-            line.optional_text("what", what);
+            line.optional_text("what", moved_name(body.what));
             line.number("to_cgroup", body.to_cgroup);
             line.number("mover_pid", body.mover_pid);
         }

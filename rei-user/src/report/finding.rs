@@ -5,8 +5,8 @@ use std::fmt::Write as _;
 
 use rei_ebpf_common::header::EventKind;
 
-use crate::enrich::{Access, AccessSet, Act, Confidence, Enriched, Errno, File, Origin};
-use crate::judge::{Ancestor, Judged};
+use crate::enrich::{Access, AccessSet, Confidence, Origin};
+use crate::judge::{Ancestor, FindingKey, Judged, Objection};
 use crate::policy::Severity;
 use crate::quote::shorten;
 use crate::report::line::Line;
@@ -15,31 +15,15 @@ use crate::report::line::Line;
 const FINDINGS_MAX: usize = 10_000;
 /// Most bytes of names in them.
 const NAME_BYTES_MAX: usize = 4 << 20;
-/// What stands for all files of Python's caches: one finding, not one for each module.
-const PYTHON_CACHES: &[u8] = b"**/__pycache__/*";
 /// Columns of names in a person's line.
 const NAME_COLUMNS: usize = 40;
-
-/// What makes two findings the same.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct Key {
-    scope: u64,
-    severity: Severity,
-    /// `I1`, `I2`, `I3`, or the gate's rule.
-    cause: String,
-    kind: EventKind,
-    object: Vec<u8>,
-    why: String,
-    attempted: Option<Errno>,
-    program: Option<Vec<u8>>,
-}
 
 /// One finding.
 #[derive(Clone, Debug)]
 struct Finding {
     order: usize,
     is_gates: bool,
-    hint: Option<&'static str>,
+    hint: Option<String>,
     container: Option<String>,
     /// The first object, where the finding stands for several.
     first_object: Vec<u8>,
@@ -57,7 +41,7 @@ struct Finding {
 /// All findings of a run, in bounded memory.
 #[derive(Debug, Default)]
 pub(super) struct Findings {
-    kept: HashMap<Key, Finding>,
+    kept: HashMap<FindingKey<Vec<u8>>, Finding>,
     name_bytes: usize,
     not_kept_apart: u64,
     worst: Option<Severity>,
@@ -68,60 +52,23 @@ impl Findings {
         let Some(verdict) = judged.verdict() else { return };
         let Some(severity) = verdict.severity else { return };
         self.worst = self.worst.max(Some(severity));
-        let gates = verdict.objection_severity();
-        // In unsafe mode tripwires are recorded and are no findings.
-        if verdict.is_judged_by_tripwires {
-            for trip in &verdict.answer.trips {
-                self.note(
-                    judged,
-                    Severity::Tripped,
-                    trip.wire.name(),
-                    &trip.why,
-                    trip.attempted,
-                    trip.hint,
-                    false,
-                );
-            }
-        }
-        if let (Some(severity), Some(decision)) = (gates, verdict.objection()) {
-            let note = decision.note.as_deref().unwrap_or("the rule says so");
-            let enriched = judged.enriched();
-            let attempted = match enriched.outcome() {
-                crate::enrich::Outcome::Failed(errno) => Some(errno),
-                _ => None,
-            };
-            self.note(judged, severity, &decision.rule_name, note, attempted, None, true);
+        for objection in verdict.objections(judged.enriched().outcome()) {
+            self.note(judged, &objection);
         }
     }
 
-    #[expect(
-        clippy::too_many_arguments,
-        reason = "each is one field of the finding, named where it is read"
-    )]
-    fn note(
-        &mut self,
-        judged: &Judged,
-        severity: Severity,
-        cause: &str,
-        why: &str,
-        attempted: Option<Errno>,
-        hint: Option<&'static str>,
-        is_gates: bool,
-    ) {
+    fn note(&mut self, judged: &Judged, objection: &Objection<'_>) {
         let enriched = judged.enriched();
         let header = enriched.event().header();
-        let found = object(enriched);
+        let found = enriched.object();
         let name = found.name.unwrap_or(super::account::NAMELESS);
-        let key = Key {
-            scope: header.scope,
-            severity,
-            cause: cause.to_owned(),
-            kind: enriched.event().kind(),
-            object: if hint.is_some() { PYTHON_CACHES } else { name }.to_vec(),
-            why: why.to_owned(),
-            attempted,
-            program: enriched.program().map(<[u8]>::to_vec),
-        };
+        let key = FindingKey::new(
+            objection,
+            (header.scope, enriched.event().kind()),
+            name.to_vec(),
+            enriched.program().map(<[u8]>::to_vec),
+            <[u8]>::to_vec,
+        );
         if let Some(finding) = self.kept.get_mut(&key) {
             finding.count += 1;
             finding.last_boot_ns = header.boot_ns;
@@ -136,8 +83,8 @@ impl Findings {
         self.name_bytes += bytes;
         let finding = Finding {
             order: self.kept.len(),
-            is_gates,
-            hint,
+            is_gates: objection.is_gates,
+            hint: objection.hint.as_deref().map(str::to_owned),
             container: enriched.container().map(str::to_owned),
             first_object: name.to_vec(),
             access: found.access,
@@ -164,8 +111,8 @@ impl Findings {
     }
 
     /// The worst first, then in the order of first sight.
-    fn in_order(&self) -> Vec<(&Key, &Finding)> {
-        let mut findings: Vec<(&Key, &Finding)> = self.kept.iter().collect();
+    fn in_order(&self) -> Vec<(&FindingKey<Vec<u8>>, &Finding)> {
+        let mut findings: Vec<(&FindingKey<Vec<u8>>, &Finding)> = self.kept.iter().collect();
         findings.sort_unstable_by_key(|(key, finding)| (std::cmp::Reverse(key.severity), finding.order));
         findings
     }
@@ -201,48 +148,8 @@ impl Findings {
     }
 }
 
-/// What an act is about.
-struct Object<'a> {
-    name: Option<&'a [u8]>,
-    access: AccessSet,
-    origin: Option<&'a Origin>,
-}
-
-fn object(enriched: &Enriched) -> Object<'_> {
-    let (name, access, file) = match enriched.act() {
-        Act::Open(opened) => (
-            opened.path.as_deref().or(opened.text.best()),
-            opened.access,
-            opened.file.as_ref(),
-        ),
-        Act::Contact(contact) => (
-            contact.address.as_deref(),
-            AccessSet::default(),
-            contact.file.as_ref(),
-        ),
-        Act::Exec(executed) => {
-            let path = executed.file.as_ref().and_then(File::path);
-            (
-                executed.script.as_deref().or(path),
-                AccessSet::default(),
-                executed.file.as_ref(),
-            )
-        }
-        Act::ExecAttempt(attempted) => {
-            let name = attempted.path.as_deref().or(attempted.text.best());
-            (name, AccessSet::default(), attempted.file.as_ref())
-        }
-        Act::Life => (None, AccessSet::default(), None),
-    };
-    Object {
-        name,
-        access,
-        origin: file.map(File::origin),
-    }
-}
-
 /// `I1 write /tmp/x (upper) by /bin/sh ×3`
-fn sentence(key: &Key, finding: &Finding) -> String {
+fn sentence(key: &FindingKey<Vec<u8>>, finding: &Finding) -> String {
     let verb = match key.kind {
         EventKind::Open if finding.access.changes() => "write",
         EventKind::Open => "read",
@@ -257,7 +164,7 @@ fn sentence(key: &Key, finding: &Finding) -> String {
     if let Some(origin) = &finding.origin {
         let _ = write!(words, " ({})", shorten(origin.to_string().as_bytes(), 24));
     }
-    if let Some(errno) = key.attempted {
+    if let Some(errno) = &key.attempted {
         let _ = write!(words, " attempted, {errno}");
     }
     if let Some(program) = &key.program {
@@ -266,17 +173,17 @@ fn sentence(key: &Key, finding: &Finding) -> String {
     if finding.count > 1 {
         let _ = write!(words, " ×{}", finding.count);
     }
-    if let Some(hint) = finding.hint {
+    if let Some(hint) = &finding.hint {
         let _ = write!(words, ": {hint}");
     }
     words
 }
 
-fn write_finding(object: &mut Line, key: &Key, finding: &Finding) {
+fn write_finding(object: &mut Line, key: &FindingKey<Vec<u8>>, finding: &Finding) {
     object.text("severity", key.severity.name());
     object.text(if finding.is_gates { "rule" } else { "tripwire" }, &key.cause);
     object.text("why", &key.why);
-    if let Some(hint) = finding.hint {
+    if let Some(hint) = &finding.hint {
         object.text("hint", hint);
     }
     object.text("kind", key.kind.name());
@@ -292,9 +199,9 @@ fn write_finding(object: &mut Line, key: &Key, finding: &Finding) {
         finding.origin.as_ref().map(Origin::to_string).as_deref(),
     );
     object.text("confidence", finding.confidence.name());
-    if let Some(errno) = key.attempted {
+    if let Some(errno) = &key.attempted {
         object.boolean("attempted", true);
-        object.text("errno", &errno.to_string());
+        object.text("errno", errno);
     }
     object.number("scope", key.scope);
     object.optional_text("container", finding.container.as_deref());

@@ -144,15 +144,6 @@ fn lost(words: &str, kinds: &[(u64, &str)]) -> Reason {
     }
 }
 
-/// The cause's name in a `loss` line.
-pub(super) const fn cause_name(cause: LossCause) -> &'static str {
-    match cause {
-        LossCause::RingFull => "ring_full",
-        LossCause::MapFull => "map_full",
-        LossCause::Nested => "nested",
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -15,9 +15,10 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use rei_ebpf_common::header::EventKind;
 
 use crate::attach::{Loss, SensorState};
-use crate::coverage::{Route, RouteGap};
+use crate::coverage::{NEVER_COVERED, Route, RouteGap};
 use crate::decode::Undecodable;
 use crate::engine::ContainerFacts;
+use crate::found::FoundProgram;
 use crate::judge::Judged;
 use crate::policy::{Extension, Policy, Severity, Source};
 
@@ -38,7 +39,9 @@ mod event;
 mod finding;
 mod line;
 mod lost;
+mod program;
 mod reason;
+mod sealed;
 mod sequence;
 mod summary;
 mod tally;
@@ -47,16 +50,6 @@ mod tally;
 const CONTAINERS_NAMED_MAX: usize = 3;
 /// Most reasons that are kept from outside; each is given once.
 const OUTSIDE_REASONS_MAX: usize = 32;
-
-/// What no record of rei covers, whatever the sensors: said in every record.
-const NEVER_COVERED: [&str; 6] = [
-    "metadata probes (stat, access, readlink, getxattr, inotify)",
-    "values of environment variables",
-    "what comes in by stdin",
-    "System V and POSIX IPC",
-    "uname and the like",
-    "the clock and timing",
-];
 
 /// What is known when a recording begins.
 #[derive(Clone, Debug)]
@@ -67,6 +60,8 @@ pub struct RunStart {
     pub target: &'static str,
     /// Which sensors are live.
     pub sensors: Vec<SensorState>,
+    /// Declared programs, as they were found on this machine; of containers see [`Report::container`].
+    pub programs: Vec<FoundProgram>,
 }
 
 /// How the command ended.
@@ -180,11 +175,13 @@ impl Report {
         });
         line.texts("never_covered", NEVER_COVERED);
         line.object("policy", |object| write_policy(object, &self.policy));
+        program::write(&mut line, &start.programs);
         self.write(line)?;
         self.flush()
     }
 
-    /// A container whose scope is observed. `source` says how the facts were learned: `engine` or `cgroup`.
+    /// A container whose scope is observed, and its declared programs. `source` says how the facts were learned:
+    /// `engine` or `cgroup`.
     ///
     /// # Errors
     /// If the JSON lines cannot be written.
@@ -192,6 +189,7 @@ impl Report {
         &mut self,
         scope: u64,
         facts: &ContainerFacts,
+        programs: &[FoundProgram],
         cgroup_path: &str,
         source: &str,
     ) -> io::Result<()> {
@@ -208,6 +206,7 @@ impl Report {
         line.optional_text("image_id", facts.image_id.as_deref());
         line.text("cgroup_path", cgroup_path);
         line.text("source", source);
+        program::write(&mut line, programs);
         self.write(line)
     }
 
@@ -246,7 +245,7 @@ impl Report {
                 Some(cpu) => line.number("cpu", cpu),
                 None => line.null("cpu"),
             }
-            line.text("cause", lost::cause_name(loss.cause));
+            line.text("cause", loss.cause.name());
             line.number("count", moved);
             self.write(line)?;
         }

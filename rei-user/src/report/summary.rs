@@ -13,10 +13,10 @@ use crate::report::reason::Reason;
 use crate::report::tally::DISTINCT_MAX;
 use crate::report::{CommandExit, End, Report};
 
-/// The summary fits a terminal of this size.
+/// The summary fits a terminal of this width.
 pub(super) const COLUMNS: usize = 100;
-/// See [`COLUMNS`].
-pub(super) const LINES: usize = 24;
+/// And of 24 lines, with the two that tell of the log.
+pub(super) const LINES: usize = 22;
 /// Width of the labels at the left.
 const LABEL_COLUMNS: usize = 14;
 /// Columns of one example.

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use crate::enrich::{Chain, Origin};
-use crate::policy::{Program, Rule};
+use crate::policy::{Program, ProgramName, Rule};
 use crate::tripwire::file::{absent, origin_word};
 use crate::tripwire::lexical::plain;
-use crate::tripwire::matcher::{Matcher, PathRule};
+use crate::tripwire::matcher::Matcher;
 use crate::tripwire::operation::{Circumstance, Execution, ExecutionAttempt};
 use crate::tripwire::{Answer, Ground, Trip, Wire};
 
@@ -50,68 +50,101 @@ impl Matcher {
             }
             self.note(|| "the entrypoint chain: no: the program is not from the image".to_owned());
         }
-        let (declared, lacks) = self.declared_program(path, execution);
-        let mut answer = match declared {
-            Some(rule) => Answer::allowed(Ground::Declared { rule }),
-            None => Answer::tripped(Wire::I3, circumstance, self.undeclared(execution)),
-        };
-        answer.lacks = lacks;
-        answer
+        match self.declared_program(path, execution) {
+            Declared::By(rule) => Answer::allowed(Ground::Declared { rule }),
+            Declared::Not { why, lacks } => {
+                let why = why.unwrap_or_else(|| self.undeclared(execution));
+                Answer {
+                    lacks,
+                    ..Answer::tripped(Wire::I3, circumstance, why)
+                }
+            }
+        }
     }
 
-    /// The rule that declares the program, and what a rule would have needed.
-    fn declared_program(
-        &mut self,
-        path: &[u8],
-        execution: &Execution<'_>,
-    ) -> (Option<String>, Option<&'static str>) {
+    /// The rule that declares the program, or why the nearest one does not.
+    fn declared_program(&mut self, path: &[u8], execution: &Execution<'_>) -> Declared {
         // What was asked for is a name that the workload chose; of a script nothing else is known, and what it is
         // shows when its interpreter opens it.
         let name = execution.script.unwrap_or(path);
         let plain = plain(name);
-        let rules = if plain.has_parents {
+        let places = if plain.has_parents {
             Vec::new()
         } else {
-            self.rules_for(&plain.path)
+            self.program_rules_for(&plain.path)
         };
         let policy = Arc::clone(&self.policy);
-        let mut lacks = None;
-        for place in rules.into_iter().filter_map(program_place) {
+        let (mut lacks, mut why) = (None, None);
+        for place in places {
             let rule = &policy.programs[place];
-            match self.program_objection(&rule.what, path, execution) {
-                None => return (Some(rule.name.clone()), None),
-                Some(objection) => {
-                    if objection == ARGV_IS_CUT {
-                        lacks = Some("argv");
+            let other = self.is_other_name(place, execution).then_some(OTHER_NAME);
+            let objection = match other.or_else(|| self.program_objection(&rule.what, execution)) {
+                Some(objection) => objection.to_owned(),
+                None => match self.digest_objection(place, &rule.what, path, execution) {
+                    Some(objection) => {
+                        why.get_or_insert_with(|| format!("{}: {objection}", rule.name));
+                        objection
                     }
-                    self.note(|| format!("{}: no: {objection}", rule.name));
-                }
+                    None => return Declared::By(rule.name.clone()),
+                },
+            };
+            if objection == ARGV_IS_CUT {
+                lacks = Some("argv");
             }
+            self.note(|| format!("{}: no: {objection}", rule.name));
         }
         self.note(|| format!("no other rule of {} for programs matches", policy.programs.len()));
-        (None, lacks)
+        let is_bare = |rule: &&Rule<Program>| matches!(rule.what.name, ProgramName::Command(_));
+        let bare = policy.programs.iter().filter(is_bare).count();
+        if bare > 0 && self.bindings().programs.is_empty() {
+            self.note(|| format!("{bare} bare name(s) are looked up when a run starts, and were not here"));
+        }
+        Declared::Not { why, lacks }
     }
 
-    fn program_objection(
+    /// Whether the program was asked for by another name than the symlink that the rule means.
+    fn is_other_name(&self, place: usize, execution: &Execution<'_>) -> bool {
+        let found = self.found_for(place).map(|found| (&found.name, &found.path));
+        let (Some((Some(name), Some(path))), Some(asked), None) = (found, execution.asked, execution.script)
+        else {
+            return false;
+        };
+        name != path
+            && ![name, path]
+                .into_iter()
+                .any(|own| base_name(own) == base_name(asked))
+    }
+
+    /// What is against a rule's SHA-256.
+    fn digest_objection(
         &self,
+        place: usize,
         program: &Program,
         path: &[u8],
         execution: &Execution<'_>,
-    ) -> Option<&'static str> {
-        let origin = execution.origin;
-        let is_origin = if program.origins.is_empty() {
-            matches!(origin, Origin::Image | Origin::Host)
-        } else {
-            program
-                .origins
-                .iter()
-                .any(|word| word == "any" || word == origin_word(origin))
-        };
-        if !is_origin {
-            return Some("the program comes from elsewhere than the rule allows");
+    ) -> Option<String> {
+        program.sha256?;
+        if execution.script.is_some() {
+            return Some(
+                "what a script holds when it runs is not known, so its SHA-256 proves nothing".to_owned(),
+            );
         }
-        if program.sha256.is_some() && !self.is_verified(path) {
-            return Some("rei did not find the file to have the rule's SHA-256");
+        let Some(found) = self.found_for(place) else {
+            return Some("rei did not read the file when the run started".to_owned());
+        };
+        match &found.fault {
+            Some(fault) => Some(fault.clone()),
+            None if found.path.as_deref() != Some(path) => {
+                Some("another file than the one that rei read when the run started".to_owned())
+            }
+            None if found.sha256 != program.sha256 => Some("rei has not read its SHA-256".to_owned()),
+            None => None,
+        }
+    }
+
+    fn program_objection(&self, program: &Program, execution: &Execution<'_>) -> Option<&'static str> {
+        if !program.is_from(origin_word(execution.origin)) {
+            return Some("the program comes from elsewhere than the rule allows");
         }
         if program.argv.is_some() {
             if !execution.is_argv_whole {
@@ -125,13 +158,11 @@ impl Matcher {
     }
 
     fn undeclared(&mut self, execution: &Execution<'_>) -> String {
-        let symlink = execution
+        let name = execution
             .asked
-            .filter(|asked| execution.script.is_none() && Some(*asked) != execution.path)
-            .and_then(|asked| self.rules_for(asked).into_iter().find_map(program_place))
-            .map(|place| self.policy.programs[place].name.clone());
-        if let Some(rule) = symlink {
-            return format!("{rule} names a symlink: declare the program that it leads to");
+            .filter(|asked| execution.script.is_none() && Some(*asked) != execution.path);
+        if let Some(why) = name.and_then(|name| self.misled(name, execution)) {
+            return why;
         }
         if execution.chain.is_some() {
             return format!(
@@ -150,6 +181,23 @@ impl Matcher {
                 "a {what} that is not declared; what runs is not from the image (origin {})",
                 origin_word(origin)
             ),
+        }
+    }
+
+    /// Why a rule for the name that was asked for does not mean the program that runs.
+    fn misled(&mut self, name: &[u8], execution: &Execution<'_>) -> Option<String> {
+        let place = self.program_rules_for(name).first().copied()?;
+        let rule = &self.policy.programs[place].name;
+        match self.found_for(place).map(|found| (&found.path, &found.fault)) {
+            // It is the very file; something else is wrong with it.
+            Some((Some(found), _)) if Some(found.as_slice()) == execution.path => None,
+            Some((Some(_), _)) => Some(format!("{rule} led to another program when the run started")),
+            Some((None, Some(fault))) => Some(format!(
+                "{rule} names a symlink, and rei did not find where it leads: {fault}"
+            )),
+            _ => Some(format!(
+                "{rule} names a symlink: declare the program that it leads to"
+            )),
         }
     }
 
@@ -202,12 +250,12 @@ impl Matcher {
         if attempt.is_lexical && circumstance.is_absence() && self.is_on_root(&plain.path) {
             return Answer::allowed(absent());
         }
-        let rules = if plain.has_parents {
+        let places = if plain.has_parents {
             Vec::new()
         } else {
-            self.rules_for(&plain.path)
+            self.program_rules_for(&plain.path)
         };
-        match rules.into_iter().find_map(program_place) {
+        match places.first().copied() {
             Some(place) => Answer::allowed(Ground::Declared {
                 rule: self.policy.programs[place].name.clone(),
             }),
@@ -220,13 +268,22 @@ impl Matcher {
     }
 }
 
+const OTHER_NAME: &str = "it was asked for by another name, and one file may hold several programs";
+
+fn base_name(path: &[u8]) -> &[u8] {
+    path.rsplit(|byte| *byte == b'/').next().unwrap_or(path)
+}
+
 const ARGV_IS_CUT: &str = "its arguments are not all known, and the rule asks for them";
 
-fn program_place(rule: PathRule) -> Option<usize> {
-    match rule {
-        PathRule::Program(place) => Some(place),
-        _ => None,
-    }
+/// Whether a rule declares a program.
+enum Declared {
+    By(String),
+    /// Why the nearest rule does not, and what a rule would have needed.
+    Not {
+        why: Option<String>,
+        lacks: Option<&'static str>,
+    },
 }
 
 /// The chain is the image's, the host's for a plain command, and docker-init's.

@@ -1,10 +1,10 @@
 //! A policy bound to one container: every pattern in one automaton, every prefix in one trie.
 
-use std::collections::HashSet;
-use std::path::PathBuf;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use crate::cidr::{Cidr, CidrTrie};
+use crate::found::FoundProgram;
 use crate::glob::{Glob, Variable};
 use crate::paths::PathMatcher;
 use crate::policy::{Destination, Policy};
@@ -27,8 +27,8 @@ pub struct Bindings {
     pub mounts: Option<Vec<Vec<u8>>>,
     /// Those of them that cannot be written from inside.
     pub read_only_mounts: Vec<Vec<u8>>,
-    /// Programs that were found to have the SHA-256 of the rule that names them.
-    pub verified: Vec<PathBuf>,
+    /// Declared programs, as they were found when the run started.
+    pub programs: Vec<FoundProgram>,
 }
 
 /// A rule that a path can match.
@@ -49,12 +49,23 @@ pub struct Matcher {
     paths: PathMatcher,
     path_rules: Vec<PathRule>,
     networks: CidrTrie,
-    /// Files of programs with a SHA-256 that were found to have it.
-    verified: HashSet<PathBuf>,
+    /// Names and files of declared programs that were found → places of their rules.
+    found: HashMap<Vec<u8>, Vec<usize>>,
     /// Directories that are known to exist in the image.
     lower: HashSet<Vec<u8>>,
     /// What was tried, if somebody wants to know.
     trace: Option<Vec<String>>,
+}
+
+impl Bindings {
+    /// The variables of patterns and gate rules.
+    #[must_use]
+    pub fn variables(&self) -> [Variable<'_>; 2] {
+        [
+            Variable("entrypoint", self.entrypoint.as_deref()),
+            Variable("workdir", self.workdir.as_deref()),
+        ]
+    }
 }
 
 impl Matcher {
@@ -63,14 +74,12 @@ impl Matcher {
     /// # Errors
     /// If its patterns together are too large.
     pub fn bind(policy: &Arc<Policy>, bindings: Bindings) -> Result<Self, String> {
-        let variables = [
-            Variable("entrypoint", bindings.entrypoint.as_deref()),
-            Variable("workdir", bindings.workdir.as_deref()),
-        ];
+        let variables = bindings.variables();
         let inputs = policy.inputs.iter().map(|rule| &rule.what).enumerate();
         let outputs = policy.outputs.iter().map(|rule| &rule.what).enumerate();
         let unix = policy.unix.iter().map(|rule| &rule.what).enumerate();
-        let programs = policy.programs.iter().map(|rule| &rule.what.path).enumerate();
+        let programs = policy.programs.iter().enumerate();
+        let programs = programs.filter_map(|(place, rule)| Some((place, rule.what.name.pattern()?)));
         let ambient = policy.ambient.iter().map(|row| &row.pattern).enumerate();
         let all = inputs
             .map(|(place, pattern)| (PathRule::Input(place), pattern))
@@ -86,7 +95,7 @@ impl Matcher {
             paths,
             path_rules: bound.into_iter().map(|(rule, _)| rule).collect(),
             networks: networks(policy),
-            verified: bindings.verified.iter().cloned().collect(),
+            found: found(&bindings.programs),
             lower: HashSet::from([b"/".to_vec()]),
             trace: None,
             policy: Arc::clone(policy),
@@ -178,11 +187,36 @@ impl Matcher {
         self.lower.contains(path)
     }
 
-    pub(super) fn is_verified(&self, path: &[u8]) -> bool {
-        use std::os::unix::ffi::OsStrExt as _;
-        self.verified
-            .contains(std::path::Path::new(std::ffi::OsStr::from_bytes(path)))
+    /// Places of the program rules that mean this path: by their patterns, and by what they were found to lead to.
+    pub(super) fn program_rules_for(&mut self, path: &[u8]) -> Vec<usize> {
+        let mut places: Vec<usize> = self
+            .rules_for(path)
+            .into_iter()
+            .filter_map(|rule| match rule {
+                PathRule::Program(place) => Some(place),
+                _ => None,
+            })
+            .collect();
+        places.extend(self.found.get(path).into_iter().flatten());
+        places.sort_unstable();
+        places.dedup();
+        places
     }
+
+    /// What was found for a program rule; `None` if nothing was looked for.
+    pub(super) fn found_for(&self, place: usize) -> Option<&FoundProgram> {
+        self.bindings.programs.iter().find(|found| found.place == place)
+    }
+}
+
+fn found(programs: &[FoundProgram]) -> HashMap<Vec<u8>, Vec<usize>> {
+    let mut places: HashMap<Vec<u8>, Vec<usize>> = HashMap::new();
+    for program in programs {
+        for path in [&program.name, &program.path].into_iter().flatten() {
+            places.entry(path.clone()).or_default().push(program.place);
+        }
+    }
+    places
 }
 
 /// Length of the directory's path.

@@ -55,7 +55,7 @@ fn matcher(text: &str) -> Matcher {
                 .to_vec(),
         ),
         read_only_mounts: vec![b"/usr/share/zoneinfo".to_vec()],
-        verified: Vec::new(),
+        programs: Vec::new(),
     };
     Matcher::bind(&policy(text), bindings).unwrap()
 }

@@ -1,21 +1,29 @@
 //! The examples of docs/policy.md: each block of rules, with the decisions that are written below it.
 
 use super::*;
+use crate::glob::Variable;
 
 const DOCUMENT: &str = include_str!("../../../../docs/policy.md");
 
-/// `<!-- planned NAME {ARGS} -> HAZARD RULE -->`
+/// `<!-- planned NAME {ARGS} -> HAZARD RULE -->`; an observed one may have `with {VARIABLES}` after its arguments.
 fn check(gate: &SafetyGate, line: &str) {
     let (call, expected) = line
         .split_once(" -> ")
         .unwrap_or_else(|| panic!("no decision: {line}"));
     let (kind, call) = call.split_once(' ').unwrap();
     let (tool_name, args) = call.split_once(' ').unwrap();
+    let (args, variables) = args.split_once(" with ").unwrap_or((args, "{}"));
+    let variables: Map<String, Value> = serde_json::from_str(variables).unwrap();
+    let variables: Vec<Variable<'_>> = variables
+        .iter()
+        .map(|(name, value)| Variable(name, value.as_str().map(str::as_bytes)))
+        .collect();
+    let gate = gate.bind(&variables);
     let args: Map<String, Value> =
         serde_json::from_str(args).unwrap_or_else(|error| panic!("{line}: {error}"));
     let decided = match kind {
         "planned" => said(&gate.evaluate(tool_name, &args)),
-        "observed" => see(gate, tool_name, &args),
+        "observed" => see(&gate, tool_name, &args),
         _ => panic!("{line}"),
     };
     assert_eq!(decided, expected, "{line}");

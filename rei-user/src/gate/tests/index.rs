@@ -3,7 +3,7 @@
 use super::*;
 
 /// Rules of every form, over and over.
-fn many_rules(count: usize) -> Vec<Rule> {
+pub(super) fn many_rules(count: usize) -> Vec<Rule> {
     let mut text = String::new();
     for n in 0..count {
         let (on, args) = match n % 13 {

@@ -458,3 +458,27 @@ fn adding_a_rule_that_approves_denies_nothing_and_the_reverse() {
         }
     }
 }
+
+/// Each explanation tells the decision itself, and the rule that made it among those that were tried.
+#[test]
+fn an_explanation_is_the_decision() {
+    let gate = SafetyGate::production(super::index::many_rules(60));
+    let mut answered = 0;
+    every_call(|tool_name, args| {
+        let explained = gate.explain(tool_name, args);
+        let decision = &explained.observed.decision;
+        assert_eq!(
+            explained.observed,
+            gate.observe(tool_name, args),
+            "{tool_name} {args:?}"
+        );
+        let by = explained
+            .tried
+            .iter()
+            .find(|tried| *tried.rule == *decision.rule_name && matches!(tried.outcome, Outcome::Answers(_)));
+        let is_default = *decision.rule_name == *NO_OBJECTION;
+        assert_eq!(by.is_none(), is_default, "{tool_name} {args:?}");
+        answered += usize::from(!is_default);
+    });
+    assert!(answered > 100, "{answered}");
+}

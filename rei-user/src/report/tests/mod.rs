@@ -80,6 +80,7 @@ impl Run {
                 command,
                 target: "docker",
                 sensors,
+                programs: Vec::new(),
             })
             .unwrap();
         let facts = ContainerFacts {
@@ -88,7 +89,9 @@ impl Run {
             image: Some("demo:1".to_owned()),
             ..ContainerFacts::default()
         };
-        report.container(7, &facts, "/docker/0123", "engine").unwrap();
+        report
+            .container(7, &facts, &[], "/docker/0123", "engine")
+            .unwrap();
         let mut enricher = Enricher::new(Target::Container);
         enricher.container_known(7, facts);
         Run {

@@ -18,6 +18,7 @@ fn a_full_disk_is_an_error_and_the_summary_can_still_be_had() {
         command: Vec::new(),
         target: "plain",
         sensors: Vec::new(),
+        programs: Vec::new(),
     };
     assert_eq!(
         report.begin(&start).unwrap_err().kind(),

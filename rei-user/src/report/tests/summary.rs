@@ -78,6 +78,7 @@ fn a_plain_command_is_said_to_have_the_hosts_files() {
             command,
             target: "plain",
             sensors: Vec::new(),
+            programs: Vec::new(),
         })
         .unwrap();
     let text = report.finish(ended()).unwrap().to_string();

@@ -2,6 +2,8 @@
 
 use super::files::origin;
 use super::*;
+use crate::found::FoundProgram;
+use crate::image::Source;
 
 const NOTHING: &str = "";
 const SH: &str = "programs = [\"/bin/sh\"]";
@@ -245,19 +247,157 @@ fn executions() {
     }
 }
 
-#[test]
-fn a_verified_program_is_allowed() {
-    let text = "programs = [{ path = \"/bin/sh\", name = \"s\", sha256 = \"e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855\" }]";
+/// A program of the first rule, as it was found.
+fn led_to(path: Option<&str>) -> FoundProgram {
+    FoundProgram {
+        place: 0,
+        rule: "s".to_owned(),
+        declared: "/usr/bin/python3".to_owned(),
+        name: path.map(|_| b"/usr/bin/python3".to_vec()),
+        path: path.map(|path| path.as_bytes().to_vec()),
+        sha256: None,
+        source: Source::Image,
+        fault: None,
+    }
+}
+
+/// What is said to a program of the image that was asked for as `/usr/bin/python3`.
+fn python(text: &str, found: FoundProgram, path: &str, from: &str) -> Answer {
     let bindings = Bindings {
-        verified: vec!["/bin/sh".into()],
+        programs: vec![found],
         ..Bindings::default()
     };
+    let origin = origin(from);
+    let execution = Execution {
+        asked: Some(b"/usr/bin/python3"),
+        ..execution(path, &origin, &[], &[])
+    };
     let mut matcher = Matcher::bind(&policy(text), bindings).unwrap();
-    let answer = matcher.execution(
-        &execution("/bin/sh", &Origin::Image, &[], &[]),
-        &circumstance(Confidence::KernelObject, 0),
+    matcher.execution(&execution, &circumstance(Confidence::KernelObject, 0))
+}
+
+#[test]
+fn a_declared_name_means_the_file_that_it_led_to() {
+    let there = || led_to(Some("/usr/bin/python3.11"));
+    for declared in ["/usr/bin/python3", "python3"] {
+        let text = format!("programs = [{{ path = \"{declared}\", name = \"s\" }}]");
+        let ask = |found, path, from| python(&text, found, path, from);
+        assert_eq!(found(&ask(there(), "/usr/bin/python3.11", "image")), Rule("s"));
+        // The symlink leads elsewhere by now, or what it led to was replaced.
+        let other = ask(there(), "/bin/sh", "image");
+        assert!(other.trips[0].why.contains("led to another program"), "{other:?}");
+        assert_eq!(found(&ask(there(), "/usr/bin/python3.11", "upper")), Trips);
+        assert_eq!(found(&ask(led_to(None), "/usr/bin/python3.11", "image")), Trips);
+    }
+    let unknown = FoundProgram {
+        fault: Some("no layers".to_owned()),
+        ..led_to(None)
+    };
+    let answer = python(
+        "programs = [\"/usr/bin/python3\"]",
+        unknown,
+        "/usr/bin/python3.11",
+        "image",
     );
-    assert_eq!(found(&answer), Rule("s"));
+    assert!(answer.trips[0].why.contains("no layers"), "{answer:?}");
+}
+
+#[test]
+fn one_file_that_holds_many_programs_is_allowed_by_its_declared_name() {
+    let bindings = Bindings {
+        programs: vec![led_to(Some("/bin/busybox"))],
+        ..Bindings::default()
+    };
+    let policy = policy("programs = [{ path = \"/usr/bin/python3\", name = \"s\" }]");
+    let mut matcher = Matcher::bind(&policy, bindings).unwrap();
+    let table: [(Option<&[u8]>, Expected); 5] = [
+        (Some(b"/usr/bin/python3"), Rule("s")),
+        (Some(b"/other/way/to/python3"), Rule("s")),
+        (Some(b"/bin/busybox"), Rule("s")),
+        (Some(b"/bin/sh"), Trips),
+        // Relative: what was asked for is not known as a whole.
+        (None, Rule("s")),
+    ];
+    for (asked, expected) in table {
+        let execution = Execution {
+            asked,
+            ..execution("/bin/busybox", &Origin::Image, &[], &[])
+        };
+        let answer = matcher.execution(&execution, &circumstance(Confidence::KernelObject, 0));
+        assert_eq!(found(&answer), expected, "{asked:?}");
+    }
+}
+
+#[test]
+fn a_bare_name_is_found_for_scripts_and_attempts_too() {
+    let bindings = Bindings {
+        programs: vec![led_to(Some("/opt/tool.py"))],
+        ..Bindings::default()
+    };
+    let mut matcher = Matcher::bind(
+        &policy("programs = [{ path = \"tool\", name = \"s\" }]"),
+        bindings,
+    )
+    .unwrap();
+    for script in ["/opt/tool.py", "/usr/bin/python3"] {
+        let execution = Execution {
+            script: Some(script.as_bytes()),
+            ..execution("/bin/interpreter", &Origin::Image, &[], &[])
+        };
+        let answer = matcher.execution(&execution, &circumstance(Confidence::KernelObject, 0));
+        assert_eq!(found(&answer), Rule("s"), "{script}");
+    }
+    for (path, expected) in [("/usr/bin/python3", Rule("s")), ("/usr/bin/tool", Tried)] {
+        let attempt = ExecutionAttempt {
+            path: Some(path.as_bytes()),
+            is_lexical: true,
+            is_check: false,
+        };
+        let answer = matcher.execution_attempt(&attempt, &circumstance(Confidence::ArgumentText, -13));
+        assert_eq!(found(&answer), expected, "{path}");
+    }
+}
+
+#[test]
+fn a_sha256_is_that_of_the_file_that_was_read() {
+    let text = format!(
+        "programs = [{{ path = \"/usr/bin/python3\", name = \"s\", sha256 = \"{}\" }}]",
+        "ab".repeat(32)
+    );
+    let file = "/usr/bin/python3.11";
+    let right = FoundProgram {
+        sha256: Some([0xab; 32]),
+        ..led_to(Some(file))
+    };
+    let ask = |found: FoundProgram, path| python(&text, found, path, "image");
+    assert_eq!(found(&ask(right.clone(), file)), Rule("s"));
+    assert_eq!(found(&python(&text, right.clone(), file, "upper")), Trips);
+    let wrong = FoundProgram {
+        sha256: Some([0xac; 32]),
+        fault: Some("another SHA-256".to_owned()),
+        ..right.clone()
+    };
+    let answer = ask(wrong, file);
+    assert_eq!(
+        (found(&answer), answer.trips[0].why.as_str()),
+        (Trips, "s: another SHA-256")
+    );
+    // Nothing was read: nothing is allowed, even where the path is the very one.
+    assert_eq!(found(&ask(led_to(Some(file)), file)), Trips);
+    assert_eq!(found(&ask(led_to(None), "/usr/bin/python3")), Trips);
+    assert_eq!(found(&ask(right.clone(), "/usr/bin/python3")), Trips);
+    // A script's own bytes are not known.
+    let bindings = Bindings {
+        programs: vec![right],
+        ..Bindings::default()
+    };
+    let script = Execution {
+        script: Some(b"/usr/bin/python3"),
+        ..execution(file, &Origin::Image, &[], &[])
+    };
+    let mut matcher = Matcher::bind(&policy(&text), bindings).unwrap();
+    let answer = matcher.execution(&script, &circumstance(Confidence::KernelObject, 0));
+    assert!(answer.trips[0].why.contains("script"), "{answer:?}");
 }
 
 #[test]
