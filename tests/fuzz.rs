@@ -74,7 +74,7 @@ fn fuzz(target: &str, corpus: &[Vec<u8>], mut check: impl FnMut(&[u8])) {
         }
         inputs += 1;
     }
-    println!("{target}: {inputs} inputs, seed {seed}");
+    eprintln!("{target}: {inputs} inputs, seed {seed}");
 }
 
 /// Otherwise the mutations of bodies begin with what is refused at once.

@@ -9,6 +9,10 @@ mod exhaustive;
 mod files;
 #[path = "tamper/honest.rs"]
 mod honest;
+#[path = "tamper/host.rs"]
+mod host;
+#[path = "tamper/impostor.rs"]
+mod impostor;
 #[path = "tamper/owner.rs"]
 mod owner;
 #[path = "tamper/rows.rs"]

@@ -175,7 +175,7 @@ fn it_never_says_a_bare_ok_and_says_how_far_it_reaches() {
             &["@edited-byte"],
             [
                 "everything up to line 1, sealed 2026-01-01T00:00:00Z, is intact",
-                "once more later",
+                "5 times more later",
             ],
         ),
         (

@@ -31,7 +31,7 @@ fn is_found(auditor: &Auditor, files: &Files, scratch: &Scratch, with: With<'_>)
     report
 }
 
-/// Row 1.
+/// Row 1: every bit with the secret key alone, and one bit of every byte with the public key alone.
 #[test]
 fn row_01_every_flipped_bit_of_a_segment_is_found_with_the_public_key_or_with_the_secret_one() {
     let (auditor, writer) = small_log();
@@ -45,10 +45,13 @@ fn row_01_every_flipped_bit_of_a_segment_is_found_with_the_public_key_or_with_th
         ..writer.files.clone()
     };
     on_all_cores(&flips, |(segment, bit), scratch| {
-        for (files, with) in [
-            (&writer.files, L1),
-            (&without_checkpoints, With { public: false, ..L2 }),
-        ] {
+        let with_checkpoints = (&writer.files, L1);
+        let bare = (&without_checkpoints, With { public: false, ..L2 });
+        let is_sampled = bit % 8 == bit / 8 % 8;
+        for (files, with) in [Some(bare), is_sampled.then_some(with_checkpoints)]
+            .into_iter()
+            .flatten()
+        {
             let mut files = files.clone();
             let bytes = files.segments[*segment].as_mut().expect("a segment");
             bytes[bit / 8] ^= 1 << (bit % 8);

@@ -6,6 +6,7 @@
 mod directory;
 pub mod error;
 pub mod facts;
+pub mod notes;
 mod opening;
 pub mod read;
 mod recovery;

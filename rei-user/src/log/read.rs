@@ -13,14 +13,13 @@ use rustix::fs::{CWD, Dir, FileType, Mode, OFlags, fstat, openat};
 use rustix::io::Errno;
 use sha2::{Digest as _, Sha256};
 
-use crate::format::{Hash, Hex, LINE_BYTES_MAX, SEPARATOR};
+use super::notes::Notes;
+use crate::format::{Hash, Hex, LINE_BYTES_MAX};
 
 /// The file of the head token.
 pub const HEAD_FILE: &str = "head";
 /// The file of the checkpoints.
 pub const CHECKPOINTS_FILE: &str = "checkpoints";
-/// Most bytes of one checkpoint; a note with the most signatures that are read is far below.
-pub const NOTE_BYTES_MAX: usize = 65_536;
 /// Bytes that are read at once.
 const BUFFER_BYTES: usize = 128 * 1024;
 
@@ -197,7 +196,7 @@ impl LogDirectory {
     /// If the file cannot be read, or is no regular file.
     pub fn checkpoints(&self, bytes_max: u64) -> Result<Option<Notes>, ReadError> {
         let lines = self.lines(CHECKPOINTS_FILE, bytes_max)?;
-        Ok(lines.map(|lines| Notes { lines }))
+        Ok(lines.map(Notes::new))
     }
 }
 
@@ -325,6 +324,12 @@ pub struct Lines {
 }
 
 impl Lines {
+    /// Bytes that were read so far.
+    #[must_use]
+    pub const fn offset(&self) -> u64 {
+        self.offset
+    }
+
     /// The next piece; `None` after the tail.
     ///
     /// # Errors
@@ -388,69 +393,5 @@ impl Lines {
             len_bytes: self.line.len() as u64,
             sha256: Hex(Sha256::digest(&self.line).into()),
         }
-    }
-}
-
-/// The checkpoints of a file, one after the other.
-pub struct Notes {
-    lines: Lines,
-}
-
-impl Notes {
-    /// Bytes that were read so far.
-    #[must_use]
-    pub const fn offset(&self) -> u64 {
-        self.lines.offset
-    }
-}
-
-/// A checkpoint's text as it stands in its file.
-#[derive(Debug, PartialEq, Eq)]
-pub enum NoteText {
-    /// A text that ends where it should, whatever it says.
-    Whole(Vec<u8>),
-    /// Whole lines at the end of the file, without the line that ends a note.
-    Unended(Vec<u8>),
-    /// A text that is too long to be one.
-    TooLong,
-    /// The end of the file is no whole line: a note whose writing was cut short.
-    Torn,
-}
-
-impl Notes {
-    /// The next note; `None` at the end.
-    ///
-    /// # Errors
-    /// If the file cannot be read.
-    pub fn next_note(&mut self) -> Result<Option<NoteText>, ReadError> {
-        let mut text = Vec::new();
-        let mut is_too_long = false;
-        let mut is_empty = true;
-        while let Some(piece) = self.lines.next_piece()? {
-            match piece {
-                Piece::Line { bytes, .. } if bytes == SEPARATOR.as_bytes() => {
-                    return Ok(Some(match is_too_long {
-                        true => NoteText::TooLong,
-                        false => NoteText::Whole(text),
-                    }));
-                }
-                Piece::Line { bytes, .. } => {
-                    is_empty = false;
-                    is_too_long = is_too_long || text.len() + bytes.len() >= NOTE_BYTES_MAX;
-                    if !is_too_long {
-                        text.extend_from_slice(bytes);
-                        text.push(b'\n');
-                    }
-                }
-                Piece::TooLong { .. } => (is_empty, is_too_long) = (false, true),
-                Piece::Tail { len_bytes: 0, .. } => {}
-                Piece::Tail { .. } => return Ok(Some(NoteText::Torn)),
-            }
-        }
-        let rest = match is_too_long {
-            true => NoteText::TooLong,
-            false => NoteText::Unended(text),
-        };
-        Ok((!is_empty).then_some(rest))
     }
 }

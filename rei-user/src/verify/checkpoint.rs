@@ -4,7 +4,8 @@ use super::examination::Examination;
 use super::finding::{Spread, Violation, Warning, Where};
 use super::report::NewestCheckpoint;
 use crate::format::{Frontier, Hash, Hex, Note, SEPARATOR, key_id, segment_key_name};
-use crate::log::read::{LogDirectory, NoteText, Notes, ReadError};
+use crate::log::notes::{NoteText, Notes};
+use crate::log::read::{LogDirectory, ReadError};
 
 /// Most sizes that are remembered: a checkpoint every 30 seconds for a year.
 const SIZES_MAX: usize = 1 << 20;
@@ -102,8 +103,9 @@ impl Examination<'_> {
                 ),
             }
         }
-        if self.violations.has(Violation::CheckpointRoot) {
-            // The chain fits itself and not what was signed: where it was changed, nobody can say.
+        // The chain fits itself and not what was signed: where it was changed, nobody can say.
+        let reach = self.last_good.map_or(0, |good| good.seq + 1);
+        if self.contradicted.is_some_and(|size| size <= reach) {
             self.last_good = None;
         }
         Ok(())
@@ -159,6 +161,8 @@ impl Examination<'_> {
             violate(self, Violation::LogShorterThanCheckpoint);
         } else if self.sizes.root(checkpoint.size) != Some(checkpoint.root) {
             violate(self, Violation::CheckpointRoot);
+            let smallest = self.contradicted.unwrap_or(u64::MAX);
+            self.contradicted = Some(smallest.min(checkpoint.size));
         }
         if is_right {
             self.accept(text, note, &signers, kept);
@@ -278,7 +282,9 @@ fn split(content: &[u8]) -> impl Iterator<Item = Option<&str>> {
         };
         let separator = format!("\n{SEPARATOR}\n");
         if let Some(at) = text.find(&separator) {
-            rest = Some(&text[at + separator.len()..]);
+            let after = &text[at + separator.len()..];
+            is_done = after.is_empty();
+            rest = Some(after);
             return Some(Some(&text[..=at]));
         }
         is_done = true;

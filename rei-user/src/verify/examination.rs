@@ -48,6 +48,8 @@ pub(super) struct Examination<'a> {
     pub(super) other_version: Option<(u64, Where)>,
     pub(super) last_good: Option<LastGood>,
     pub(super) newest: Option<NewestCheckpoint>,
+    /// Lines of the smallest checkpoint that was made of other lines.
+    pub(super) contradicted: Option<u64>,
     pub(super) anchored: Option<(u64, Hash)>,
     is_local: bool,
     is_open: bool,
@@ -104,6 +106,7 @@ impl<'a> Examination<'a> {
             other_version: None,
             last_good: None,
             newest: None,
+            contradicted: None,
             anchored: None,
             is_local: false,
             is_open: false,
