@@ -21,6 +21,8 @@ mod evasions;
 mod flags;
 #[path = "live/host.rs"]
 mod host;
+#[path = "live/judged/mod.rs"]
+mod judged;
 #[path = "live/lab.rs"]
 mod lab;
 #[path = "live/loss.rs"]

@@ -66,7 +66,7 @@ const MAY_IMPORT: [(&str, &[&str]); 35] = [
     // The second building: the format, the keys and the reading half of the log.
     ("verify", &["format", "keys", "log"]),
     // What wires the rooms.
-    ("cli", &["attach", "enrich", "fold", "keys", "policy"]),
+    ("cli", &["attach", "enrich", "fold", "format", "keys", "policy"]),
     (
         "recorder",
         &[

@@ -46,7 +46,8 @@ pub mod coverage;
 #[cfg(feature = "observe")]
 pub mod decode;
 mod disk;
-#[cfg(all(test, feature = "observe"))]
+#[cfg(feature = "observe")]
+#[cfg(test)]
 mod draw;
 #[cfg(feature = "observe")]
 pub mod engine;

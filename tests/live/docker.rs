@@ -18,9 +18,10 @@ const APPLETS: [&str; 15] = [
     "tty",
 ];
 
-/// An image made without any registry, removed on drop.
+/// An image made without any registry, removed on drop unless it is kept.
 pub(crate) struct Image {
     name: String,
+    is_kept: bool,
 }
 
 /// The files of an image before it is made.
@@ -29,13 +30,20 @@ pub(crate) struct Layout {
 }
 
 impl Layout {
-    /// A static busybox under its usual names, and the empty directories that a container needs.
-    pub(crate) fn new() -> Result<Self> {
+    /// The empty directories that a container needs.
+    pub(crate) fn bare() -> Result<Self> {
         let root = tempfile::tempdir().context("cannot make a directory for an image")?;
         let layout = Self { root };
-        for folder in ["bin", "usr/bin", "proc", "sys", "dev", "etc", "tmp"] {
+        for folder in ["usr/bin", "proc", "sys", "dev", "etc", "tmp"] {
             layout.folder(Path::new(folder))?;
         }
+        Ok(layout)
+    }
+
+    /// The same with a static busybox under its usual names.
+    pub(crate) fn new() -> Result<Self> {
+        let layout = Self::bare()?;
+        layout.folder(Path::new("bin"))?;
         let busybox = std::fs::read("/bin/busybox").context("no /bin/busybox: run `cargo xtask setup`")?;
         let interpreter = b"/lib64/ld-linux-x86-64.so.2\0";
         let is_dynamic = busybox
@@ -86,9 +94,25 @@ impl Layout {
         symlink(target, &path).with_context(|| format!("cannot link {}", path.display()))
     }
 
+    /// Where the files are.
+    pub(crate) fn root(&self) -> &Path {
+        self.root.path()
+    }
+
     /// Makes the image.
     pub(crate) fn import(self) -> Result<Image> {
         let name = format!("{}:1", unique("image"));
+        self.import_as(&name)?;
+        Ok(Image { name, is_kept: false })
+    }
+
+    /// Makes an image of that name, to be used again.
+    pub(crate) fn import_kept(self, name: &str) -> Result<Image> {
+        self.import_as(name)?;
+        Ok(Image::kept(name))
+    }
+
+    fn import_as(self, name: &str) -> Result<()> {
         std::fs::set_permissions(self.root.path(), Permissions::from_mode(0o755))?;
         let mut tar = Command::new("tar")
             .args(["-c", "-C"])
@@ -98,13 +122,13 @@ impl Layout {
             .spawn()
             .context("cannot run tar")?;
         let archive = tar.stdout.take().context("tar has no output")?;
-        stdout_of(Command::new("docker").args(["import", "-", &name]).stdin(archive))?;
+        stdout_of(Command::new("docker").args(["import", "-", name]).stdin(archive))?;
         ensure!(
             tar.wait()?.success(),
             "tar could not pack {}",
             self.root.path().display()
         );
-        Ok(Image { name })
+        Ok(())
     }
 }
 
@@ -125,7 +149,15 @@ impl Image {
         docker(&[&words[..], &["sh", "-ec", script]].concat())?;
         let name = format!("{}:2", unique("image"));
         docker(&["commit", container.name(), &name])?;
-        Ok(Self { name })
+        Ok(Self { name, is_kept: false })
+    }
+
+    /// One that is there and stays.
+    pub(crate) fn kept(name: &str) -> Self {
+        Self {
+            name: name.to_owned(),
+            is_kept: true,
+        }
     }
 
     /// Its name.
@@ -145,7 +177,9 @@ impl Image {
 
 impl Drop for Image {
     fn drop(&mut self) {
-        let _ = docker(&["rmi", "-f", &self.name]);
+        if !self.is_kept {
+            let _ = docker(&["rmi", "-f", &self.name]);
+        }
     }
 }
 

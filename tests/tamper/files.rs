@@ -25,7 +25,8 @@ impl Files {
     pub(crate) fn lines(&self, segment: usize) -> Vec<String> {
         let file = self.segments[segment].as_ref().expect("the segment");
         let text = String::from_utf8(file.clone()).expect("text");
-        text.lines().map(str::to_owned).collect()
+        let whole = text.strip_suffix('\n').unwrap_or(&text);
+        whole.split('\n').map(str::to_owned).collect()
     }
 
     pub(crate) fn set_lines(&mut self, segment: usize, lines: &[String]) {

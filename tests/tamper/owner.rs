@@ -160,7 +160,7 @@ fn row_26_an_open_segment_cannot_be_deleted() {
     let mut skipped = owner.clone();
     skipped.files.segments[1] = None;
     skipped.segment = 2;
-    skipped.open(r#"{"seg":0,"state":"closed","last_seq":6,"last_e":2}"#);
+    skipped.open(r#"{"seg":0,"state":"closed","last_seq":5,"last_e":2}"#);
     let report = auditor.judge(&skipped.files, L2);
     assert_eq!(codes(&report), ["SEGMENT_MISSING"]);
     let mut gone = owner.clone();
@@ -181,8 +181,8 @@ fn row_26_an_open_segment_cannot_be_deleted() {
     again.files.segments.pop();
     again.read_again();
     again.segment = 1;
-    again.slots = vec![(1, [9; 32], [9; 32]), (2, [8; 32], [8; 32])];
-    again.open(r#"{"seg":0,"state":"closed","last_seq":6,"last_e":2}"#);
+    again.slots = vec![(1, [9; 32], [0x21; 32]), (2, [8; 32], [0x22; 32])];
+    again.open(r#"{"seg":0,"state":"closed","last_seq":5,"last_e":2}"#);
     let report = auditor.judge(
         &again.files,
         With {

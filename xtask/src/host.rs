@@ -50,6 +50,8 @@ pub(crate) struct Found {
     pub(crate) gcc_static: bool,
     /// Whether gcc makes static 32-bit programs; true where the machine has none.
     pub gcc_static_32: bool,
+    /// Which of [`JUDGED_PROGRAMS`] are not there.
+    pub(crate) judged_programs_missing: Vec<&'static str>,
     /// Whether a C++ compiler is there (bpf-linker links LLVM's libraries with it).
     pub(crate) cxx: bool,
     /// Debian packages that are installed.
@@ -67,8 +69,15 @@ pub(crate) const ENGINE_PROGRAMS: [(&str, &str); 5] = [
     ("iptables", "iptables"),
 ];
 
+/// Programs that the live tests put into images, as the distribution installs them, and the Debian package of each.
+pub(crate) const JUDGED_PROGRAMS: [(&str, &str); 3] = [
+    ("/usr/bin/python3", "python3"),
+    ("/usr/bin/perl", "perl"),
+    ("/usr/bin/node", "nodejs"),
+];
+
 /// Every Debian package that set-up may ask for, with the least version that is of use.
-const PACKAGES: [(&str, Option<(u32, u32)>); 17] = [
+const PACKAGES: [(&str, Option<(u32, u32)>); 20] = [
     ("rustc-web", Some((1, 95))),
     ("cargo-web", Some((1, 95))),
     ("rust-web-src", Some((1, 95))),
@@ -85,6 +94,9 @@ const PACKAGES: [(&str, Option<(u32, u32)>); 17] = [
     ("libc6-dev", None),
     ("gcc-multilib", None),
     ("libc6-dev-i386", None),
+    ("python3", None),
+    ("perl", None),
+    ("nodejs", None),
     ("ca-certificates", None),
 ];
 
@@ -106,6 +118,11 @@ pub(crate) fn look() -> Found {
         busybox: static_busybox().is_some(),
         gcc_static: compiles(&["-static"]),
         gcc_static_32: !cfg!(target_arch = "x86_64") || compiles(&["-m32", "-static"]),
+        judged_programs_missing: JUDGED_PROGRAMS
+            .iter()
+            .filter(|(path, _)| !Path::new(path).is_file())
+            .map(|(path, _)| *path)
+            .collect(),
         cxx: find("c++").is_some(),
         installed: BTreeSet::new(),
         available: BTreeSet::new(),

@@ -5,6 +5,7 @@ mod bench;
 mod command;
 mod demo;
 mod engine;
+mod fuzz;
 mod host;
 mod image;
 mod object;
@@ -15,6 +16,7 @@ mod steps;
 mod table;
 mod tally;
 mod test;
+mod vectors;
 mod workload;
 
 use std::process::ExitCode;
@@ -43,6 +45,10 @@ enum Task {
     Demo,
     /// Run every check and every test.
     Test(test::Options),
+    /// Add the vectors that are missing in tests/vectors.
+    Vectors,
+    /// Give the readers of evidence mutated bytes.
+    Fuzz(fuzz::Options),
     /// Measure what rei costs and write the table of docs/performance.md.
     Bench(bench::Options),
 }
@@ -52,6 +58,8 @@ fn main() -> ExitCode {
         Task::Setup => prepare(),
         Task::Demo => demo::run(),
         Task::Test(options) => test::run(&options),
+        Task::Vectors => vectors::run(),
+        Task::Fuzz(options) => fuzz::run(&options),
         Task::Bench(options) => bench::run(&options),
     };
     match outcome {

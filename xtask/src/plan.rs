@@ -1,6 +1,6 @@
 //! What is found → what must be done. Decides, and does nothing.
 
-use crate::host::{DEBIAN_TOOLCHAIN, ENGINE_PROGRAMS, EngineState, Found};
+use crate::host::{DEBIAN_TOOLCHAIN, ENGINE_PROGRAMS, EngineState, Found, JUDGED_PROGRAMS};
 
 /// What the machine is prepared for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -164,7 +164,7 @@ fn engine_packages(found: &Found, packages: &mut Vec<&'static str>) -> Result<()
     Ok(())
 }
 
-/// Compilers and busybox, for images without a registry and for probes.
+/// Compilers, busybox and interpreters, for images without a registry and for probes.
 fn tool_packages(found: &Found, purpose: Purpose, packages: &mut Vec<&'static str>) -> Result<(), String> {
     let mut need = |there: bool, what: &str, names: &[&'static str]| {
         if there {
@@ -197,6 +197,10 @@ fn tool_packages(found: &Found, purpose: Purpose, packages: &mut Vec<&'static st
             "a gcc that links static 32-bit programs",
             &["gcc-multilib", "libc6-dev-i386"],
         )?;
+        for (path, package) in &JUDGED_PROGRAMS {
+            let is_there = !found.judged_programs_missing.contains(path);
+            need(is_there, path, &[package])?;
+        }
     }
     Ok(())
 }
@@ -227,6 +231,7 @@ mod tests {
             busybox: false,
             gcc_static: false,
             gcc_static_32: false,
+            judged_programs_missing: JUDGED_PROGRAMS.map(|(path, _)| path).to_vec(),
             cxx: true,
             installed: BTreeSet::new(),
             available: BTreeSet::new(),
@@ -252,6 +257,7 @@ mod tests {
             busybox: true,
             gcc_static: true,
             gcc_static_32: true,
+            judged_programs_missing: Vec::new(),
             ..bare()
         }
     }
@@ -308,6 +314,9 @@ mod tests {
                 "libc6-dev",
                 "gcc-multilib",
                 "libc6-dev-i386",
+                "python3",
+                "perl",
+                "nodejs",
             ]
         );
         assert_eq!(steps[1..], [Step::LinkToolchain, Step::LinkerWithDebianLlvm]);
@@ -320,7 +329,8 @@ mod tests {
             panic!("packages come first: {steps:?}")
         };
         assert!(packages.contains(&"busybox-static") && packages.contains(&"docker.io"));
-        assert!(!packages.contains(&"gcc") && !packages.contains(&"rust-web-clippy"));
+        let of_tests = ["gcc", "rust-web-clippy", "python3", "perl", "nodejs"];
+        assert!(of_tests.iter().all(|name| !packages.contains(name)));
     }
 
     #[test]
@@ -395,6 +405,22 @@ mod tests {
             ["docker.io", "runc", "containerd", "iptables", "busybox-static"]
         );
         assert_eq!(steps[1..], [Step::LinkToolchain]);
+    }
+
+    #[test]
+    fn a_program_to_be_judged_is_installed_if_it_is_missing() {
+        let found = Found {
+            apt: true,
+            judged_programs_missing: vec!["/usr/bin/node"],
+            ..complete()
+        };
+        assert_eq!(
+            plan(&found, Purpose::Test),
+            Ok(vec![Step::Packages(vec!["nodejs"])])
+        );
+        assert_eq!(plan(&found, Purpose::Bench), Ok(Vec::new()));
+        let error = plan(&Found { apt: false, ..found }, Purpose::Test).unwrap_err();
+        assert!(error.contains("/usr/bin/node is missing: install it"), "{error}");
     }
 
     #[test]

@@ -131,7 +131,7 @@ fn logs_of(paths: &[PathBuf]) -> Result<Vec<PathBuf>> {
 fn is_log(path: &Path) -> bool {
     match LogDirectory::open(path) {
         Ok(directory) => directory.looks_like_a_log().unwrap_or(true),
-        Err(_) => !path.is_dir(),
+        Err(_) => path.exists() && !path.is_dir(),
     }
 }
 

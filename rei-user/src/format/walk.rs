@@ -19,11 +19,19 @@ pub const DEPTH_MAX: usize = 16;
 /// [`LineError::DuplicateKey`] for a key that stands twice, [`LineError::NotCanonical`] for other bytes than the format
 /// writes, [`LineError::Parse`] for everything else.
 pub(super) fn check(text: &str) -> Result<(), LineError> {
+    check_within(text, 0)
+}
+
+/// [`check`] of a text that stands within this many objects and arrays.
+///
+/// # Errors
+/// As [`check`].
+pub(super) fn check_within(text: &str, depth: usize) -> Result<(), LineError> {
     let duplicate = RefCell::new(None);
     let written = RefCell::new(Vec::with_capacity(text.len()));
     let mut deserializer = serde_json::Deserializer::from_str(text);
     let walked = Walk {
-        depth: 0,
+        depth,
         duplicate: &duplicate,
         written: &written,
     }
@@ -182,7 +190,7 @@ impl<'de> DeserializeSeed<'de> for Element<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::{DEPTH_MAX, LineError, check};
+    use super::{DEPTH_MAX, LineError, check, check_within};
 
     #[test]
     fn keys_stand_once_at_every_depth() {
@@ -229,6 +237,8 @@ mod tests {
         let nested = |depth: usize| format!("{}{}", "[".repeat(depth), "]".repeat(depth));
         assert_eq!(check(&nested(DEPTH_MAX)), Ok(()));
         assert!(check(&nested(DEPTH_MAX + 1)).is_err());
+        assert_eq!(check_within(&nested(DEPTH_MAX - 1), 1), Ok(()));
+        assert!(check_within(&nested(DEPTH_MAX), 1).is_err());
         assert!(check(&"[".repeat(60_000)).is_err());
         assert!(check(&"{\"a\":".repeat(10_000)).is_err());
     }

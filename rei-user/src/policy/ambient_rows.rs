@@ -7,13 +7,33 @@ use crate::policy::rule::{AmbientClass, AmbientRow};
 
 const KEYS: [&str; 6] = ["pattern", "access", "class", "why", "device", "read_only_mount"];
 
+/// Mounts that a container has or is usually given, and what the kernel tells about one process: its
+/// environment too.
+const WHOLE: [&str; 11] = [
+    "/",
+    "/proc",
+    "/proc/self",
+    "/sys",
+    "/sys/fs/cgroup",
+    "/dev",
+    "/dev/mqueue",
+    "/dev/pts",
+    "/dev/shm",
+    "/run",
+    "/tmp",
+];
+
 /// Reads one row. All of `pattern`, `access`, `class` and `why` must be there.
 pub(super) fn row(reader: &mut Reader<'_>, value: &Value<'_>, _key: &'static str) -> Option<AmbientRow> {
     let (mut pattern, mut access, mut class, mut why, mut device, mut read_only_mount) =
         (None, None, None, None, None, false);
+    let mut place = value.span();
     for (field, value) in reader.table(value, "a row of the ambient table")? {
         match field.get_ref().as_ref() {
-            "pattern" => pattern = pattern_of(reader, value),
+            "pattern" => {
+                place = value.span();
+                pattern = pattern_of(reader, value);
+            }
             "access" => access = accesses(reader, value),
             "class" => {
                 let words = AmbientClass::ALL.map(|class| (class.name(), class));
@@ -49,8 +69,17 @@ pub(super) fn row(reader: &mut Reader<'_>, value: &Value<'_>, _key: &'static str
         );
         reader.problem(&value.span(), message);
     }
+    let pattern = pattern?;
+    // On a mount that cannot be written from inside, everything can be the same data everywhere.
+    if !read_only_mount && let Some(mount) = whole_mount(&pattern) {
+        let message = format!(
+            "no ambient row covers a whole mount, and this one covers {mount}; name what the programs need"
+        );
+        reader.problem(&place, message);
+        return None;
+    }
     Some(AmbientRow {
-        pattern: pattern?,
+        pattern,
         access: access?,
         class: class?,
         why: why?.to_owned(),
@@ -59,19 +88,19 @@ pub(super) fn row(reader: &mut Reader<'_>, value: &Value<'_>, _key: &'static str
     })
 }
 
-/// No row covers a whole mount.
 fn pattern_of(reader: &mut Reader<'_>, value: &Value<'_>) -> Option<Pattern> {
     let text = reader.string(value, "`pattern`")?;
-    if ["**", "/**", "/proc/**", "/sys/**", "/dev/**", "/tmp/**"].contains(&text) {
-        reader.problem(
-            &value.span(),
-            "no ambient row covers a whole mount; name what the programs need",
-        );
-        return None;
-    }
     Pattern::parse(text)
         .map_err(|message| reader.problem(&value.span(), message))
         .ok()
+}
+
+/// The usual mount of which the pattern takes any name: data of others lies there, or will.
+fn whole_mount(pattern: &Pattern) -> Option<&'static str> {
+    let glob = pattern.fixed()?;
+    WHOLE
+        .into_iter()
+        .find(|mount| glob.matches(format!("{}/any name at all", mount.trim_end_matches('/')).as_bytes()))
 }
 
 fn accesses(reader: &mut Reader<'_>, value: &Value<'_>) -> Option<Vec<Access>> {

@@ -94,7 +94,7 @@ fn an_empty_policy_is_the_default() {
 /// Text, and for each problem its line, column and a word of its message.
 struct Row(&'static str, &'static [(usize, usize, &'static str)]);
 
-const WRONG: [Row; 47] = [
+const WRONG: [Row; 49] = [
     Row("inptus = []", &[(1, 1, "did you mean \"inputs\"")]),
     Row(
         "a = 1\nmode = \"safe\"\nfilesystem = 2",
@@ -215,7 +215,15 @@ const WRONG: [Row; 47] = [
     ),
     Row(
         "ambient = [{ pattern = \"/proc/**\", access = [\"read\"], class = \"self\", why = \"x\" }]",
-        &[(1, 12, "pattern is missing or wrong"), (1, 24, "whole mount")],
+        &[(1, 24, "whole mount, and this one covers /proc;")],
+    ),
+    Row(
+        "ambient = [{ pattern = \"/tmp/?*\", access = [\"read\"], class = \"self\", why = \"x\" }]",
+        &[(1, 24, "covers /tmp;")],
+    ),
+    Row(
+        "ambient = [{ pattern = \"**\", access = [\"read\"], class = \"self\", why = \"x\" }]",
+        &[(1, 24, "covers /;")],
     ),
 ];
 
@@ -297,6 +305,45 @@ fn the_shipped_policies_are_right() {
         Mode::Unsafe
     );
     assert!(shipped::ambient().len() > 30);
+}
+
+#[test]
+fn no_shipped_row_covers_a_whole_mount() {
+    // Every row can be read: a row that covers one is refused, and left out.
+    let text = include_str!("../../ambient.toml");
+    assert_eq!(
+        text.lines().filter(|line| *line == "[[row]]").count(),
+        shipped::ambient().len()
+    );
+    for path in [
+        "/x",
+        "/x/y",
+        "/proc/x",
+        "/proc/self/environ",
+        "/proc/self/x",
+        "/proc/7/maps",
+        "/proc/sys/x",
+        "/sys/x",
+        "/sys/kernel/x",
+        "/sys/fs/cgroup/x",
+        "/sys/fs/cgroup/x/y",
+        "/dev/x",
+        "/dev/pts/x",
+        "/dev/shm/x",
+        "/dev/mqueue/x",
+        "/tmp/x",
+        "/run/x",
+        "/etc/x",
+        "/home/x",
+        "/usr/share/x",
+        "memfd:x",
+        "socket:[1]",
+    ] {
+        for row in shipped::ambient() {
+            let glob = row.pattern.fixed().unwrap();
+            assert!(!glob.matches(path.as_bytes()), "{} covers {path}", glob.text());
+        }
+    }
 }
 
 #[test]
