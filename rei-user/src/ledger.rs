@@ -1,7 +1,7 @@
 //! The ledger: what the recorder learns → a sealed log. It owns the fold and the log's writer.
 //!
-//! Nothing here fails in the middle: an error of the log ends the writing, is kept, and is asked for. What is observed
-//! goes on without a log, and whoever observes says so.
+//! Nothing here fails in the middle: an error of the log ends the writing, is kept, and is asked for. What is
+//! observed goes on without a log, and whoever observes says so.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};

@@ -62,8 +62,8 @@ pub(super) fn first_record(
     fold::run_begin(command, target, policy, args.keep_events, sensors)
 }
 
-/// A name for the directory of a run's log: the container's where it is given, otherwise the program's, or the first
-/// target's.
+/// A name for the directory of a run's log: the container's where it is given, otherwise the program's, or
+/// the first target's.
 pub(super) fn name_of(command: &[OsString], target: &str) -> String {
     let word = match target {
         "docker" => given_name(command).or_else(|| command.first().cloned()),

@@ -1,7 +1,7 @@
 //! [`Judged`] → the body of an `event` line. Its fields are those of docs/events.md.
 //!
-//! Whatever a container does, the line fits: names and lists are cut at limits of their own, texts of the policy and the
-//! engine end in `…`.
+//! Whatever a container does, the line fits: names and lists are cut at limits of their own, texts of the
+//! policy and the engine end in `…`.
 
 use rei_ebpf_common::evidence;
 use rei_ebpf_common::exec::ExecBody;
@@ -151,7 +151,8 @@ fn act(enriched: &Enriched, shortened: &mut Vec<Shortened>) -> Act {
     }
 }
 
-/// A path, and what was asked for where that differs; of text that nobody resolved also what stood there at entry.
+/// A path, and what was asked for where that differs; of text that nobody resolved also what stood there at
+/// entry.
 fn named(path: Option<&[u8]>, text: &Text, is_lexical: bool, shortened: &mut Vec<Shortened>) -> Named {
     let named = asked(path, text.best(), is_lexical, shortened);
     let entry = text.differing_entry().filter(|_| is_lexical).map(Name::new);

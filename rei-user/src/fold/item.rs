@@ -5,8 +5,8 @@ use crate::format::{Body, Count};
 /// A line to be written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Item {
-    /// What it says. Of a finding, `evidence` and `of` are filled in by [`Citations`]: only who writes knows the numbers
-    /// of lines.
+    /// What it says. Of a finding, `evidence` and `of` are filled in by [`Citations`]: only who writes knows
+    /// the numbers of lines.
     pub body: Body,
     /// What it is to findings.
     pub role: Role,
@@ -59,7 +59,8 @@ impl Citations {
         Citations::default()
     }
 
-    /// The body of the next line, with the lines that it cites. Items come in the order in which the fold gave them.
+    /// The body of the next line, with the lines that it cites. Items come in the order in which the fold
+    /// gave them.
     #[must_use]
     pub fn cite(&self, item: Item) -> Body {
         let mut body = item.body;

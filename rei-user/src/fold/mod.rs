@@ -1,9 +1,10 @@
-//! Judged events → bodies of lines: who descends from whom, what each process image touched, what was objected to.
+//! Judged events → bodies of lines: who descends from whom, what each process image touched, what was
+//! objected to.
 //!
-//! Takes events in order; gives [`Item`]s that the caller takes out and writes. A process image is a *node*; repetition
-//! costs a counter. What a line says came since the last line about the same image: an object that was not seen before
-//! is told within [`TICK_NS`], repetitions within [`AGAIN_NS`], and everything at the image's end. Memory is bounded,
-//! whatever the container does, and what is given up for that is said.
+//! Takes events in order; gives [`Item`]s that the caller takes out and writes. A process image is a *node*;
+//! repetition costs a counter. What a line says came since the last line about the same image: an object that
+//! was not seen before is told within [`TICK_NS`], repetitions within [`AGAIN_NS`], and everything at the
+//! image's end. Memory is bounded, whatever the container does, and what is given up for that is said.
 
 use std::collections::{HashMap, VecDeque};
 use std::hash::RandomState;
@@ -36,7 +37,8 @@ mod telling;
 pub const TICK_NS: u64 = 250_000_000;
 /// Repetitions are told after this long, in ns of boot time.
 pub const AGAIN_NS: u64 = 10_000_000_000;
-/// Most memory for objects of all images, roughly. Beyond, what was counted is written, and the objects forgotten.
+/// Most memory for objects of all images, roughly. Beyond, what was counted is written, and the objects
+/// forgotten.
 const OBJECT_BYTES_MAX: usize = 64 << 20;
 
 /// How a recording is folded.
@@ -68,7 +70,8 @@ pub struct Fold {
     findings: Findings,
     findings_ns: u64,
     items: Vec<Item>,
-    /// When [`Fold::tick`] was last called. Events may come late: what they bring is due from here, not from then.
+    /// When [`Fold::tick`] was last called. Events may come late: what they bring is due from here, not from
+    /// then.
     ticked_ns: u64,
 }
 
@@ -137,7 +140,8 @@ impl Fold {
         }
     }
 
-    /// The recording ends at this boot time in ns: tells everything that is left. Images that run on end here.
+    /// The recording ends at this boot time in ns: tells everything that is left. Images that run on end
+    /// here.
     pub fn end(&mut self, now_ns: u64) {
         self.tell_repeated_findings();
         for (_, process) in self.in_order() {

@@ -1,7 +1,7 @@
 //! Names that fit into a line. What is longer is cut, and says how long it was and what it hashes to.
 //!
-//! A cut depends on the bytes and the limit alone, and what was cut once is not cut again: an event that was read back
-//! from a log gives the same names as the event that was written.
+//! A cut depends on the bytes and the limit alone, and what was cut once is not cut again: an event that was
+//! read back from a log gives the same names as the event that was written.
 
 use std::borrow::Cow;
 
@@ -9,11 +9,11 @@ use sha2::{Digest as _, Sha256};
 
 use crate::format::{Base64, Count, Hash, Hex, Shortened, Text, Word, join, split};
 
-/// Most bytes that a name (path, address, argument text) takes in a line. A path of `PATH_MAX` fits, in base64 too; the
-/// five names and two lists of an exec together leave room for everything else of its line.
+/// Most bytes that a name (path, address, argument text) takes in a line. A path of `PATH_MAX` fits, in
+/// base64 too; the five names and two lists of an exec together leave room for everything else of its line.
 pub(super) const NAME_BYTES_MAX: usize = 6 << 10;
-/// Most bytes that a list of words takes in a line: all that the kernel side reports, unless it is made of very many
-/// very short words, or of control characters.
+/// Most bytes that a list of words takes in a line: all that the kernel side reports, unless it is made of
+/// very many very short words, or of control characters.
 pub(super) const LIST_BYTES_MAX: usize = 8 << 10;
 /// What a word of a list takes beside its bytes, at most: `{"b64":"===="},` without the bytes.
 const WORD_BYTES: usize = 16;
@@ -23,7 +23,8 @@ const REST: char = '…';
 /// Bytes are counted in thirds: base64 makes four of three.
 const THIRDS: usize = 3;
 
-/// What a byte takes in a line at most, in thirds of a byte, whether its string is written as text or in base64.
+/// What a byte takes in a line at most, in thirds of a byte, whether its string is written as text or in
+/// base64.
 const fn cost(byte: u8) -> usize {
     match byte {
         // `\u0001`
@@ -33,8 +34,8 @@ const fn cost(byte: u8) -> usize {
     }
 }
 
-/// The longest beginning that takes no more than `max_bytes` in a line, without half a character at its end; all of the
-/// bytes if they fit.
+/// The longest beginning that takes no more than `max_bytes` in a line, without half a character at its end;
+/// all of the bytes if they fit.
 fn beginning(bytes: &[u8], max_bytes: usize) -> &[u8] {
     let mut left = max_bytes * THIRDS;
     if bytes.len() * cost(0) <= left {
@@ -200,7 +201,8 @@ pub(super) fn words(list: &[&[u8]], field: &str, shortened: &mut Vec<Shortened>)
     words
 }
 
-/// A text of rei, of the policy or of the engine: one that takes more than `max_bytes` in a line is cut and ends in `…`.
+/// A text of rei, of the policy or of the engine: one that takes more than `max_bytes` in a line is cut and
+/// ends in `…`.
 pub(super) fn brief(text: &str, max_bytes: usize) -> Cow<'_, str> {
     if beginning(text.as_bytes(), max_bytes).len() == text.len() {
         return Cow::Borrowed(text);

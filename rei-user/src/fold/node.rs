@@ -110,8 +110,8 @@ impl Node {
         all.take(ANCESTORS_MAX).collect()
     }
 
-    /// Gives it the next number, and its line. `program` is what its process runs, where that is known; `event` is the
-    /// exec that made it.
+    /// Gives it the next number, and its line. `program` is what its process runs, where that is known;
+    /// `event` is the exec that made it.
     pub(super) fn write(
         &mut self,
         written: &mut u64,

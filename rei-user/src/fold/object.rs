@@ -7,10 +7,11 @@ use super::name::{Name, put_known};
 use super::seen::Seen;
 use crate::format::{Count, Decimal, Touched};
 
-/// Most objects that one image keeps apart in memory. Beyond, what was counted is written and forgotten: lines carry
-/// what came since the last one, so nothing is lost but the compactness.
+/// Most objects that one image keeps apart in memory. Beyond, what was counted is written and forgotten:
+/// lines carry what came since the last one, so nothing is lost but the compactness.
 pub(super) const OBJECTS_MAX: usize = 16_384;
-/// What an object takes in memory beside its name, roughly: a dozen short strings, and its place in the index.
+/// What an object takes in memory beside its name, roughly: a dozen short strings, and its place in the
+/// index.
 const OBJECT_BYTES: usize = 600;
 
 /// The objects of one image, in the order of first sight.

@@ -1,7 +1,7 @@
 //! Bodies about the recording as a whole, from what the observing command and the recorder know.
 //!
-//! The lists in them are the operator's and the engine's own. One that is longer than a line may be ends in `… and N
-//! more`.
+//! The lists in them are the operator's and the engine's own. One that is longer than a line may be ends in
+//! `… and N more`.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;

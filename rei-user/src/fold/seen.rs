@@ -1,7 +1,7 @@
 //! [`Seen`]: what the fold looks at of an event, borrowed.
 //!
-//! It is made of a judged event or of the body of an `event` line. Both ways give the same: folding a log's raw events
-//! again gives the same lines.
+//! It is made of a judged event or of the body of an `event` line. Both ways give the same: folding a log's
+//! raw events again gives the same lines.
 
 use std::borrow::Cow;
 
@@ -23,7 +23,8 @@ use crate::policy::Severity;
 const NOT_JUDGED: &str = "not_judged";
 /// The word for an act that is no finding.
 const ALLOWED: &str = "allowed";
-/// Most grounds of one decision: the three tripwires, a rule of the gate, and the ground on which no wire fired.
+/// Most grounds of one decision: the three tripwires, a rule of the gate, and the ground on which no wire
+/// fired.
 const GROUNDS_MAX: usize = 5;
 
 /// What the fold looks at of an event.
@@ -106,7 +107,8 @@ pub(super) enum Life<'a> {
 }
 
 impl<'a> Seen<'a> {
-    /// Of a judged event. `None` for an execution: its facts are many, and only the body of its line has them all.
+    /// Of a judged event. `None` for an execution: its facts are many, and only the body of its line has them
+    /// all.
     pub(super) fn of_judged(judged: &'a Judged) -> Option<Self> {
         let enriched = judged.enriched();
         let event = enriched.event();
@@ -153,7 +155,8 @@ impl<'a> Seen<'a> {
         Some(seen)
     }
 
-    /// Of the body of an `event` line. `is_safe`: tripwires make findings. `None` for a kind that this rei does not know.
+    /// Of the body of an `event` line. `is_safe`: tripwires make findings. `None` for a kind that this rei
+    /// does not know.
     pub(super) fn of_event(event: &'a Event, is_safe: bool) -> Option<Self> {
         let kind = EventKind::ALL
             .into_iter()

@@ -28,7 +28,8 @@ impl Fold {
         }
     }
 
-    /// The image ends: tells everything that is left of it. One that was never written did nothing, and is nothing.
+    /// The image ends: tells everything that is left of it. One that was never written did nothing, and is
+    /// nothing.
     pub(super) fn end_node(&mut self, process: ProcessKey, at_ns: u64, how: NodeEnding) {
         let Some(mut node) = self.nodes.remove(&process) else {
             return;
@@ -79,7 +80,8 @@ impl Fold {
         }
     }
 
-    /// Forgets the objects of an image, once they are told: a later line about the same one counts what came since.
+    /// Forgets the objects of an image, once they are told: a later line about the same one counts what came
+    /// since.
     pub(super) fn forget_objects(&mut self, process: ProcessKey) {
         self.tell(process, Part::All);
         if let Some(node) = self.nodes.get_mut(&process) {
@@ -125,8 +127,8 @@ impl Fold {
         }
     }
 
-    /// Even an image that did nothing is told before it is forgotten: its process may do something later, and then
-    /// begins in the log as one that nobody saw begin.
+    /// Even an image that did nothing is told before it is forgotten: its process may do something later, and
+    /// then begins in the log as one that nobody saw begin.
     fn forget_node(&mut self, process: ProcessKey, at_ns: u64) {
         if let Some(node) = self.nodes.get_mut(&process)
             && node.number.is_none()

@@ -103,8 +103,8 @@ pub struct FindingKey<N> {
 }
 
 impl<N> FindingKey<N> {
-    /// The key of an objection to an act of `kind` on `object` by `program`. Where there is a hint, all objects that it
-    /// is about are one; `pattern` makes their name.
+    /// The key of an objection to an act of `kind` on `object` by `program`. Where there is a hint, all
+    /// objects that it is about are one; `pattern` makes their name.
     pub fn new(
         objection: &Objection<'_>,
         (scope, kind): (u64, EventKind),

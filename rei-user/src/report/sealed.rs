@@ -7,8 +7,8 @@ use crate::format::{Count, Decimal, Ending, KindCount, ReasonFacts, RunEnd};
 const REASONS_MAX: usize = 64;
 
 impl Report {
-    /// The body of the `run` line that ends a log. `findings`: those that are kept apart, and events whose finding had
-    /// no room any more.
+    /// The body of the `run` line that ends a log. `findings`: those that are kept apart, and events whose
+    /// finding had no room any more.
     #[must_use]
     pub fn sealed_end(&self, end: &End, summary: &Summary, findings: (u64, u64)) -> RunEnd {
         let completeness = if summary.is_complete() {

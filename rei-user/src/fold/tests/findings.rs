@@ -5,7 +5,8 @@ use crate::format::Finding;
 
 const SHELL: Who = (10, 1);
 
-/// Writes the items of a scene as a writer would, with a seal after each item. Gives the lines' numbers and bodies.
+/// Writes the items of a scene as a writer would, with a seal after each item. Gives the lines' numbers and
+/// bodies.
 struct Paper {
     citations: Citations,
     lines: Vec<Body>,
