@@ -111,7 +111,8 @@ class Writer:
     """One log. `host` certifies it; without one it is bare, from `master` alone, as in the vectors."""
 
     def __init__(self, directory, host=None, master=None, log=bytes(range(16)), origin="rei.example/node-7"):
-        self.directory, self.host, self.log, self.origin = directory, host, log, origin
+        self.directory, self.host, self.log = directory, host, log
+        self.origin = f"{host.origin}/{log.hex()}" if host else origin
         self.birth = None
         if host:
             master, self.birth = host.birth(log, public(self.skseed(0)))
@@ -228,7 +229,7 @@ class Writer:
         body = f"{self.origin}\n{self.seq}\n{base64.b64encode(self.frontier.root()).decode()}\n"
         signers = [(f"{self.origin}/seg/{self.top}", self.skseed(self.top))]
         if self.host:
-            signers.insert(0, (self.origin, self.host.seed))
+            signers.insert(0, (self.host.origin, self.host.seed))
         made, path = note(body, signers), os.path.join(self.directory, "checkpoints")
         with open(path, "ab") as file:
             file.write(made + b"%%\n")

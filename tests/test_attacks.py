@@ -338,20 +338,22 @@ class Owner(Case):
         self.verdict("ok", "local", options, other.directory)
         self.found("CP_ROOT", options=[*options, "--trusted-checkpoint", checkpoint])
 
-    def signed_by(self, signers, origin="rei.example/node-7", root=None, size=None):
+    def signed_by(self, signers, origin=None, root=None, size=None):
         made = self.writer
+        origin = origin or made.origin
         root = prototype.base64.b64encode(root or made.frontier.root()).decode()
         return prototype.note(f"{origin}\n{made.seq if size is None else size}\n{root}\n", signers)
 
     def test_29_forged_checkpoint(self):
         origin, ours, foreign = self.host.origin, self.host.seed, b"\x77" * 32
+        own = self.writer.origin
         good = self.signed_by([(origin, ours), ("witness", foreign)])
         self.verdict("ok", "anchored", [*self.pub, "--trusted-checkpoint", self.keep("good", good)])
         collision = prototype.key_id(origin, prototype.public(ours)) + bytes(64)
         for raw in (self.signed_by([(origin, foreign)]), self.signed_by([("witness", foreign)]),
-                    self.signed_by([(f"{origin}/seg/0", self.writer.skseed(1))]),
-                    self.signed_by([(f"{origin}/seg/2", self.writer.skseed(2))]),
-                    self.signed_by([(f"{origin}/seg/0", self.writer.skseed(0))])
+                    self.signed_by([(f"{own}/seg/0", self.writer.skseed(1))]),
+                    self.signed_by([(f"{own}/seg/2", self.writer.skseed(2))]),
+                    self.signed_by([(f"{own}/seg/0", self.writer.skseed(0))])
                     + f"\u2014 {origin} {prototype.base64.b64encode(collision).decode()}\n".encode()):
             self.found("CP_SIG", options=[*self.pub, "--trusted-checkpoint", self.keep("bad", raw)])
             with open(os.path.join(self.log, "checkpoints"), "wb") as file:
@@ -371,4 +373,4 @@ class Owner(Case):
         other = Writer(self.at("other"), self.host, log=bytes(range(1, 17)))
         other.open()
         path = self.keep("other.note", other.close())
-        self.found("CP_ROOT", options=["--trusted-checkpoint", path])
+        self.found("CP_ORIGIN", options=["--trusted-checkpoint", path])

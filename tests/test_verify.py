@@ -276,7 +276,7 @@ class Input(Case):
 
     def test_torn_checkpoint(self):
         with open(os.path.join(self.log, "checkpoints"), "ab") as file:
-            file.write(b"rei.example/node-7\n12\nabc")
+            file.write(f"{self.writer.origin}\n12\nabc".encode())
         self.assertIn("CP_TORN", [entry["code"] for entry in self.verdict("ok")["warnings"]])
 
     def test_long_token_left_over(self):

@@ -225,7 +225,7 @@ class Verifier:
         if self.log is None:
             self.log, self.origin = log, body["origin"]
         self.check(log == self.log and self.options.log_id in (None, log.hex()), "LOG_ID", *place)
-        pinned = self.pub[0] if self.pub else self.origin
+        pinned = f"{self.pub[0]}/{log.hex()}" if self.pub else self.origin
         self.check(body["origin"] == self.origin == pinned, "ORIGIN", *place)
         if n == 0:
             self.judge_birth(body.get("birth"), vk, place)
@@ -370,8 +370,14 @@ class Verifier:
             self.violate(code, self.top, self.frontier.size)
         self.local = codes == {None}
 
+    def host_name(self):
+        """The host's key is called as the origin without the log's id."""
+        if self.pub or not self.log:
+            return self.pub and self.pub[0]
+        return self.origin.removesuffix("/" + self.log.hex())
+
     def key_of(self, name):
-        if name == self.origin:
+        if name == self.host_name():
             return self.pub[1] if self.pub else self.birth and bytes.fromhex(self.birth["hk"])
         found = re.fullmatch(r"(.*)/seg/(0|[1-9][0-9]{0,18})", name, re.S)
         if found and found[1] == self.origin and int(found[2]) < len(self.segments):
@@ -391,7 +397,7 @@ class Verifier:
         if not verdicts or not all(verdicts.values()):
             codes.add("CP_SIG")
         for name in verdicts:
-            if name != self.origin and not codes:
+            if name != self.host_name() and not codes:
                 self.segments[int(name.rpartition("/")[2])].signed = True
         if size > self.frontier.size:
             codes.add("LOG_SHORTER_THAN_CHECKPOINT")

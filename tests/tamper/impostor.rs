@@ -74,7 +74,7 @@ fn row_29_30_checkpoints_that_are_none() {
         checkpoints: Some((text + "%%\n").into_bytes()),
         ..writer.files.clone()
     };
-    let host_name = writer.origin.clone();
+    let host_name = writer.host_name.clone();
     let segment_name = format!("{host_name}/seg/1");
     // Unknown keys are ignored, so this one has no signature at all.
     let unknown = note(&body, &[("somebody.else".to_owned(), attacker)]);

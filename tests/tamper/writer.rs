@@ -76,6 +76,8 @@ pub(crate) fn note(body: &str, signers: &[(String, Bytes32)]) -> String {
 pub(crate) struct Writer {
     pub(crate) log: [u8; 16],
     pub(crate) origin: String,
+    /// The name of the host's key.
+    pub(crate) host_name: String,
     /// The files as they are now.
     pub(crate) files: Files,
     /// The key state: generation, `M`, seed of the signing key.
@@ -101,7 +103,9 @@ impl Writer {
         let id = [log; 16];
         let seed = seed_of(log, 0);
         let (master, birth) = host.birth(&id, &public(&seed));
-        let mut writer = Self::with_master(id, &host.origin, master, log);
+        let origin = format!("{}/{}", host.origin, hex(&id));
+        let mut writer = Self::with_master(id, &origin, master, log);
+        writer.host_name.clone_from(&host.origin);
         writer.host_seed = Some(host.seed);
         writer.birth = birth;
         writer.header_rest = concat!(
@@ -131,6 +135,7 @@ impl Writer {
             step: [0; 32],
             signing: [0; 32],
             host_seed: None,
+            host_name: String::new(),
             birth: String::new(),
             header_rest: String::new(),
             leaves: Vec::new(),
@@ -257,7 +262,7 @@ impl Writer {
     /// The checkpoint of the lines so far.
     pub(crate) fn note(&self) -> String {
         let mut signers = vec![(format!("{}/seg/{}", self.origin, self.segment), self.signing)];
-        signers.splice(0..0, self.host_seed.map(|seed| (self.origin.clone(), seed)));
+        signers.splice(0..0, self.host_seed.map(|seed| (self.host_name.clone(), seed)));
         note(&self.note_body(), &signers)
     }
 

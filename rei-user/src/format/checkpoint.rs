@@ -47,6 +47,21 @@ pub struct Note {
     pub signatures: Vec<NoteSignature>,
 }
 
+/// The origin of a log: one that no other log of the host has, so that no checkpoint can be taken for another log's.
+#[must_use]
+pub fn log_origin(host: &str, log: &Hex<16>) -> String {
+    format!("{host}/{log}")
+}
+
+/// The host's part of the origin of a log.
+#[must_use]
+pub fn host_of_origin<'a>(origin: &'a str, log: &Hex<16>) -> &'a str {
+    origin
+        .strip_suffix(log.to_string().as_str())
+        .and_then(|host| host.strip_suffix('/'))
+        .unwrap_or(origin)
+}
+
 /// The name of a segment's key.
 #[must_use]
 pub fn segment_key_name(origin: &str, segment: u64) -> String {

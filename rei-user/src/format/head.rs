@@ -11,7 +11,8 @@ use super::value::{Count, Decimal, Hex, Raw};
 pub struct Head {
     /// The log's id.
     pub log: Hex<16>,
-    /// Who wrote it: a name without scheme, spaces and `+`, as in a C2SP checkpoint.
+    /// The origin line of its checkpoints, as C2SP says: a name without scheme, spaces and `+`. [`super::log_origin`]
+    /// makes it of the host's name and the log's id.
     pub origin: String,
     /// This segment's Ed25519 public key.
     pub vk: Hex<32>,

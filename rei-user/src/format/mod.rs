@@ -8,7 +8,8 @@ use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 
 pub use self::checkpoint::{
-    Checkpoint, Note, NoteSignature, SEPARATOR, is_name, key_id, read_vkey, segment_key_name, write_vkey,
+    Checkpoint, Note, NoteSignature, SEPARATOR, host_of_origin, is_name, key_id, log_origin, read_vkey,
+    segment_key_name, write_vkey,
 };
 pub use self::head::{
     Birth, Clocks, FoundToken, Head, Host, Params, Previous, PreviousState, Seal, Undecodable, Writer,

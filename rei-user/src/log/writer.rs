@@ -15,7 +15,7 @@ use super::opening::{Introduction, Opened, open_segment, write_head};
 use super::read::{LogDirectory, segment_file};
 use super::recovery::{self, Recovered};
 use crate::disk;
-use crate::format::{Body, Count, Hash, Previous, PreviousState, Token};
+use crate::format::{Body, Count, Hash, Previous, PreviousState, Token, log_origin};
 use crate::keys::birth::Birth;
 use crate::keys::error::KeyError;
 use crate::keys::host::{HostKey, HostKeys};
@@ -176,7 +176,7 @@ impl Writer {
         let tag = first.master.birth_key(log).tag(&token.bytes());
         drop(first);
         let introduction = Introduction {
-            origin: host.origin().to_owned(),
+            origin: log_origin(host.origin(), &log.0),
             birth: Some(birth.certificate().clone()),
             facts,
             limits,
@@ -208,7 +208,7 @@ impl Writer {
         now: Clock,
     ) -> Result<Self, LogError> {
         let introduction = Introduction {
-            origin: host.origin().to_owned(),
+            origin: log_origin(host.origin(), &keys.log().0),
             birth: found.birth,
             facts,
             limits,
@@ -464,7 +464,13 @@ impl Writer {
         }
         let position = self.sealer.position();
         let (size, root) = (position.sequence, position.frontier.root());
-        let note = checkpoint(size, root, &self.host, position.segment, &self.sealer.signing());
+        let note = checkpoint(
+            &self.introduction.origin,
+            (size, root),
+            &self.host,
+            position.segment,
+            &self.sealer.signing(),
+        );
         self.directory.add_checkpoint(&self.checkpoints, &note)?;
         self.newest = Some(Newest { size, root, note });
         self.times.last_checkpoint = now.boot_ns;

@@ -102,7 +102,7 @@ fn the_checkpoint_is_that_of_the_format_with_the_hosts_signature_before() {
     let (_, sealer, _) = two_batches();
     let host = HostKey::new(ORIGIN.to_owned(), SigningSeed::new(Secret::new([0x77; 32])));
     let root = sealer.position().frontier.root();
-    let note = checkpoint(4, root, &host, 0, &sealer.signing());
+    let note = checkpoint(ORIGIN, (4, root), &host, 0, &sealer.signing());
     let expected = FORMAT
         .split("signed by the segment's key:\n\n```\n")
         .nth(1)

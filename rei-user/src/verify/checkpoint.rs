@@ -3,7 +3,7 @@
 use super::examination::Examination;
 use super::finding::{Spread, Violation, Warning, Where};
 use super::report::NewestCheckpoint;
-use crate::format::{Frontier, Hash, Hex, Note, SEPARATOR, key_id, segment_key_name};
+use crate::format::{Frontier, Hash, Hex, Note, SEPARATOR, host_of_origin, key_id, segment_key_name};
 use crate::log::notes::{NoteText, Notes};
 use crate::log::read::{LogDirectory, ReadError};
 
@@ -147,9 +147,10 @@ impl Examination<'_> {
                 Kept::Outside => format!("the trusted checkpoint of {} lines", checkpoint.size),
             });
         };
-        let pinned = self.request.host.map(|host| &host.origin);
-        if let Some(origin) = pinned.or(self.origin.as_ref())
-            && *origin != checkpoint.origin
+        if self
+            .origin
+            .as_ref()
+            .is_some_and(|origin| *origin != checkpoint.origin)
         {
             violate(self, Violation::CheckpointOrigin);
         }
@@ -230,7 +231,11 @@ impl Examination<'_> {
     /// The key of this name.
     fn signer(&self, name: &str) -> Option<(Signer, Hex<32>)> {
         let origin = self.origin.as_ref()?;
-        if name == origin {
+        let told = self
+            .log
+            .map_or(origin.as_str(), |log| host_of_origin(origin, &log));
+        let host = self.request.host.map_or(told, |host| &host.origin);
+        if name == host {
             let pinned = self.request.host.map(|host| host.key);
             let key = pinned.or(self.birth.as_ref().map(|birth| birth.hk))?;
             return Some((Signer::Host, key));

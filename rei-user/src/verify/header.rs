@@ -8,7 +8,9 @@ use super::finding::{Spread, Violation, Warning, Where};
 use super::line::Segment;
 use super::ratchet::Ratchet;
 use super::token::{FoundHead, Side};
-use crate::format::{Count, FORMAT, Head, Hex, Previous, PreviousState, birth_message, segment_key_message};
+use crate::format::{
+    Count, FORMAT, Head, Hex, Previous, PreviousState, birth_message, log_origin, segment_key_message,
+};
 use crate::keys::derive::{LOGS_MAX, MasterKey, VerificationKey};
 use crate::keys::id::LogId;
 
@@ -22,8 +24,8 @@ impl Examination<'_> {
         let is_log = self.log == Some(head.log) && self.request.log.is_none_or(|log| log == head.log);
         self.check(is_log, Violation::LogId, place);
         let pinned = self.request.host.map(|host| &host.origin);
-        let is_origin =
-            self.origin.as_ref() == Some(&head.origin) && pinned.is_none_or(|origin| *origin == head.origin);
+        let is_origin = self.origin.as_ref() == Some(&head.origin)
+            && pinned.is_none_or(|host| log_origin(host, &head.log) == head.origin);
         self.check(is_origin, Violation::Origin, place);
         let is_format = head.fmt.as_deref().is_none_or(|format| format == FORMAT);
         self.check(is_format, Violation::Parse, place);
