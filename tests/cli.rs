@@ -65,6 +65,9 @@ fn each_commands_help_names_its_options_and_exit_codes() {
                 "--output",
                 "--ring-bytes",
                 "--allow-incomplete",
+                "--log",
+                "--keys",
+                "--keep-events",
                 "--policy",
                 "--allow-read",
                 "--allow-write",
@@ -83,6 +86,9 @@ fn each_commands_help_names_its_options_and_exit_codes() {
                 "--output",
                 "--for",
                 "--allow-incomplete",
+                "--log",
+                "--keys",
+                "--keep-events",
                 "TARGET",
                 "Exit codes: 3",
             ],
@@ -142,6 +148,11 @@ fn sizes_and_times_are_checked() {
         &["power of two", "131072"],
     );
     refuses(&run(&["attach", "--for", "3", "x"]), 2, &["--for", "3s"]);
+    refuses(
+        &run(&["run", "--keep-events", "some", "--", "true"]),
+        125,
+        &["findings, all or none"],
+    );
 }
 
 #[test]
