@@ -6,7 +6,8 @@ use std::path::Path;
 
 use crate::format::{
     Body, FoundToken, Frontier, Hash, Head, Hex, Note, Previous, PreviousState, Token, before_tag,
-    birth_message, genesis, key_id, leaf, read_line, segment_key_message, segment_key_name, split_file,
+    birth_message, genesis, key_id, leaf, log_origin, read_line, segment_key_message, segment_key_name,
+    split_file,
 };
 use crate::keys::derive::{HeadKey, MasterKey, StepKey, VerificationKey};
 use crate::keys::directory::KeyDirectory;
@@ -261,7 +262,8 @@ impl Check {
         must(fits, || format!("KEYSTATE_GEN {lowest}..={highest}, top {top}"))
     }
 
-    fn checkpoints(&mut self, log: &Path, (origin, public): &(String, Hex<32>)) -> Checked<()> {
+    fn checkpoints(&mut self, log: &Path, (host, public): &(String, Hex<32>)) -> Checked<()> {
+        let origin = log_origin(host, &self.log.0);
         let text = std::fs::read_to_string(log.join("checkpoints")).unwrap_or_default();
         let Some(whole) = text.rfind("%%\n") else {
             return Ok(());
@@ -269,7 +271,7 @@ impl Check {
         for note in text[..whole].split("%%\n") {
             let note = Note::read(note).ok_or_else(|| format!("no note: {note:?}"))?;
             let checkpoint = &note.checkpoint;
-            must(checkpoint.origin == *origin, || "CP_ORIGIN".to_owned())?;
+            must(checkpoint.origin == origin, || "CP_ORIGIN".to_owned())?;
             let root = self.roots.get(&checkpoint.size);
             let root = root.ok_or("LOG_SHORTER_THAN_CHECKPOINT")?;
             must(*root == checkpoint.root, || "CP_ROOT".to_owned())?;
@@ -277,7 +279,7 @@ impl Check {
                 return Err("CP_SIG: not two signatures".to_owned());
             };
             let segment = self.segment_keys.iter().enumerate().find(|(n, key)| {
-                let name = segment_key_name(origin, *n as u64);
+                let name = segment_key_name(&origin, *n as u64);
                 of_segment.name == name && of_segment.key_id == key_id(&name, key)
             });
             let (_, segment_key) = segment.ok_or("CP_SIG: an unknown segment")?;
