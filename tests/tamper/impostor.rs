@@ -75,7 +75,7 @@ fn row_29_30_checkpoints_that_are_none() {
         ..writer.files.clone()
     };
     let host_name = writer.host_name.clone();
-    let segment_name = format!("{host_name}/seg/1");
+    let segment_name = format!("{}/seg/1", writer.origin);
     // Unknown keys are ignored, so this one has no signature at all.
     let unknown = note(&body, &[("somebody.else".to_owned(), attacker)]);
     assert_eq!(codes(&auditor.judge(&put(unknown), L1)), ["CP_SIG"]);
@@ -101,7 +101,7 @@ fn row_29_30_checkpoints_that_are_none() {
     let swapped = if half.as_bytes()[at] == b'A' { "B" } else { "A" };
     half.replace_range(at..=at, swapped);
     assert_eq!(codes(&auditor.judge(&put(half), L1)), ["CP_SIG"]);
-    // Another log of the same key: it is another origin, or another tree.
+    // A log of another host, and another log of the same host: both have another origin.
     let mut host = Host::new(1);
     host.origin = "rei.example/node-8".to_owned();
     let mut other = Writer::new(&mut host, 9);
@@ -110,7 +110,7 @@ fn row_29_30_checkpoints_that_are_none() {
     let mut host = Host::new(1);
     let mut other = Writer::new(&mut host, 9);
     other.close();
-    has(&auditor.judge(&put(other.note()), L1), &["CP_ROOT"]);
+    has(&auditor.judge(&put(other.note()), L1), &["CP_ORIGIN"]);
     assert_eq!(
         codes(&auditor.judge(&put("no note\n".to_owned()), L1)),
         ["CP_PARSE"]
@@ -164,7 +164,7 @@ fn row_31_keys_of_ones_own() {
     );
     assert_eq!(codes(&auditor.judge(&own.files, L1)), ["BIRTH_CERT"]);
     // Or takes the certificate out.
-    let mut bare = Writer::bare([7; 16], "rei.example/node-7", [5; 32]);
+    let mut bare = Writer::bare([7; 16], &writer.origin, [5; 32]);
     bare.close();
     assert_eq!(codes(&auditor.judge(&bare.files, L1)), ["BIRTH_CERT"]);
     assert_eq!(

@@ -135,7 +135,7 @@ pub(super) fn all() -> Vec<Vector> {
         ),
         vector(
             "checkpoint-of-another-origin",
-            "a checkpoint of another origin",
+            "a checkpoint of a log of another host",
             PUBLIC,
             "CP_ORIGIN",
             |writer| {
@@ -150,7 +150,7 @@ pub(super) fn all() -> Vec<Vector> {
             "checkpoint-of-another-log",
             "a checkpoint of another log of the same host",
             PUBLIC,
-            "CP_ROOT",
+            "CP_ORIGIN",
             |writer| {
                 let mut other = Writer::new(&mut Host::new(1), 9);
                 other.close();

@@ -63,7 +63,7 @@ pub(super) fn all() -> Vec<Vector> {
                     checkpoints: None,
                     ..writer.files.clone()
                 };
-                files.edit(1, 0, |line| line.replace("node-7\",\"vk", "node-8\",\"vk"));
+                files.edit(1, 0, |line| line.replace("node-7/", "node-8/"));
                 files.rechain(writer.genesis(), Numbers::Kept);
                 files
             },
@@ -96,7 +96,11 @@ pub(super) fn all() -> Vec<Vector> {
             Held { key: true, ..NOTHING },
             "BIRTH",
             |_| {
-                let mut bare = Writer::bare([7; 16], "rei.example/node-7", [5; 32]);
+                let mut bare = Writer::bare(
+                    [7; 16],
+                    "rei.example/node-7/07070707070707070707070707070707",
+                    [5; 32],
+                );
                 bare.close();
                 bare.files
             },
