@@ -21,6 +21,8 @@ pub(crate) enum Step {
     Build,
     /// Unit tests and black-box tests.
     Test,
+    /// The tests of the second verifier, in Python.
+    SecondVerifier,
     /// Tests that need root: real containers, real kernel.
     Live,
 }
@@ -36,6 +38,7 @@ impl Step {
             Self::Doc => "doc",
             Self::Build => "build",
             Self::Test => "test",
+            Self::SecondVerifier => "second-verifier",
             Self::Live => "live",
         }
     }
@@ -49,6 +52,7 @@ impl Step {
             Self::Doc => 2,
             Self::Build => 8,
             Self::Test => 2,
+            Self::SecondVerifier => 3,
             Self::Live => 15,
         }
     }
@@ -62,7 +66,7 @@ impl Step {
     pub(crate) fn needs_setup(self) -> bool {
         matches!(
             self,
-            Self::Setup | Self::ClippyEbpf | Self::Build | Self::Test | Self::Live
+            Self::Setup | Self::ClippyEbpf | Self::Build | Self::Test | Self::SecondVerifier | Self::Live
         )
     }
 
@@ -77,12 +81,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn all_budgets_together_stay_under_45_minutes() {
+    fn all_budgets_together_stay_under_50_minutes() {
         let total: u64 = Step::value_variants()
             .iter()
             .map(|step| step.budget_minutes())
             .sum();
-        assert!(total < 45, "{total} minutes");
+        assert!(total < 50, "{total} minutes");
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! What cargo's test runner prints → how many tests passed, failed and were left out, by suite.
+//! What the test runners of cargo and of Python print → how many tests passed, failed and were left out, by suite.
 
 use std::collections::BTreeMap;
 
@@ -30,6 +30,8 @@ impl Counts {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Tally {
     suite: String,
+    /// How many tests Python ran, as long as it has not said how they ended.
+    python_ran: Option<u64>,
     /// What the suite that has not ended yet has shown so far.
     unfinished: Counts,
     suites: BTreeMap<String, Counts>,
@@ -53,6 +55,17 @@ impl Tally {
             self.suite = format!("{DOC}{library}");
         } else if let Some(counts) = line.strip_prefix("test result: ").and_then(counts) {
             self.suites.entry(self.suite.clone()).or_default().add(counts);
+            self.unfinished = Counts::default();
+        } else if let Some(ran) = line.strip_prefix("Ran ").and_then(ran) {
+            self.python_ran = Some(ran);
+            // None of them has passed until it says so.
+            self.unfinished = Counts {
+                failed: ran,
+                ..Counts::default()
+            };
+        } else if let Some(counts) = self.python_ran.and_then(|ran| ends(line, ran)) {
+            self.python_ran = None;
+            self.suites.entry(PYTHON.to_owned()).or_default().add(counts);
             self.unfinished = Counts::default();
         }
     }
@@ -86,6 +99,50 @@ impl Tally {
 
 /// Before the name of a library whose documentation is tested.
 const DOC: &str = "documentation of ";
+
+/// The suite of everything that Python's `unittest` ran.
+pub(crate) const PYTHON: &str = "unittest";
+
+/// `12 tests in 3.4s` → 12.
+fn ran(text: &str) -> Option<u64> {
+    let (number, rest) = text.split_once(' ')?;
+    let word = rest.split_once(" in ")?.0;
+    matches!(word, "test" | "tests")
+        .then(|| number.parse().ok())
+        .flatten()
+}
+
+/// `OK`, `OK (skipped=1)`, `FAILED (failures=1, errors=2)`: how the `ran` tests before it ended. One test can fail
+/// several times, in its parts.
+fn ends(line: &str, ran: u64) -> Option<Counts> {
+    let (word, rest) = line.split_once(" (").unwrap_or((line, ")"));
+    let is_good = match word {
+        "OK" => true,
+        "FAILED" => false,
+        _ => return None,
+    };
+    let (mut failed, mut ignored) = (0, 0);
+    for part in rest
+        .strip_suffix(')')?
+        .split(", ")
+        .filter(|part| !part.is_empty())
+    {
+        let (what, number) = part.split_once('=')?;
+        let number: u64 = number.parse().ok()?;
+        match what {
+            "skipped" => ignored += number,
+            // Whoever marks a test as failing has not made it pass.
+            _ => failed += number,
+        }
+    }
+    let failed = if is_good { failed } else { failed.max(1) };
+    let failed = failed.min(ran.max(1));
+    Some(Counts {
+        passed: ran.saturating_sub(failed + ignored),
+        failed,
+        ignored,
+    })
+}
 
 /// `unittests src/lib.rs (target/release/deps/rei-0a1b)` → `rei`.
 fn binary_name(text: &str) -> Option<&str> {
@@ -203,6 +260,52 @@ test result: ok, I would say
                 ignored: 12
             }
         );
+    }
+
+    fn python(lines: &[&str]) -> Counts {
+        let mut tally = Tally::default();
+        lines.iter().for_each(|line| tally.read(line));
+        assert_eq!(tally.total(), tally.suite(PYTHON));
+        tally.total()
+    }
+
+    #[test]
+    fn the_tests_of_python_are_counted() {
+        let of = |passed, failed, ignored| Counts {
+            passed,
+            failed,
+            ignored,
+        };
+        assert_eq!(
+            python(&["....", "Ran 97 tests in 81.250s", "", "OK"]),
+            of(97, 0, 0)
+        );
+        assert_eq!(
+            python(&["Ran 1 test in 0.001s", "", "OK (skipped=1)"]),
+            of(0, 0, 1)
+        );
+        assert_eq!(
+            python(&["Ran 9 tests in 1.0s", "FAILED (failures=2, errors=1, skipped=1)"]),
+            of(5, 3, 1)
+        );
+        // Parts of one test that fail are not more tests than ran.
+        assert_eq!(
+            python(&["Ran 2 tests in 1.0s", "FAILED (failures=7)"]),
+            of(0, 2, 0)
+        );
+        assert_eq!(
+            python(&["Ran 2 tests in 1.0s", "FAILED (unexpected successes=1)"]),
+            of(1, 1, 0)
+        );
+        assert_eq!(python(&["Ran 0 tests in 0.0s", "", "OK"]), of(0, 0, 0));
+        assert_eq!(python(&["Ran 0 tests in 0.0s", "", "NO TESTS RAN"]), of(0, 0, 0));
+    }
+
+    #[test]
+    fn a_python_that_dies_before_its_verdict_has_passed_nothing() {
+        let mut tally = Tally::default();
+        tally.read("Ran 5 tests in 1.0s");
+        assert_eq!((tally.total().passed, tally.total().failed), (0, 5));
     }
 
     #[test]

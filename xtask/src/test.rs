@@ -7,12 +7,12 @@ use std::time::{Duration, Instant};
 use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};
 
-use crate::command::{cargo, run as run_command, run_lines};
+use crate::command::{cargo, program, run as run_command, run_lines};
 use crate::object::Build;
 use crate::plan::Purpose;
 use crate::setup::{self, Ready};
 use crate::steps::Step;
-use crate::tally::Tally;
+use crate::tally::{PYTHON, Tally};
 
 /// Options of `cargo xtask test`.
 #[derive(Args)]
@@ -45,7 +45,7 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode> {
         if step.needs_build() && progress.build_failed {
             progress
                 .rows
-                .push(format!("{:<12} not run: the build failed", step.name()));
+                .push(format!("{:<15} not run: the build failed", step.name()));
             continue;
         }
         say(&format!("\n=== {}", step.name()))?;
@@ -128,6 +128,7 @@ impl Progress {
                 self.left_out = Some(tally.left_out());
                 Ok(())
             }
+            Step::SecondVerifier => second_verifier(deadline, tally),
             Step::Live => self.live(deadline, tally),
         }
     }
@@ -196,6 +197,22 @@ fn build(deadline: Instant) -> Result<()> {
     ))
 }
 
+/// The tests of `tests/verify.py`. All of them must run.
+fn second_verifier(deadline: Instant, tally: &mut Tally) -> Result<()> {
+    let mut command = program("python3");
+    command.args(["-m", "unittest", "discover", "-s", "tests"]);
+    let outcome = run_tests(&mut command, deadline, tally);
+    let counts = tally.suite(PYTHON);
+    outcome?;
+    if counts.executed() == 0 {
+        bail!("no test of the second verifier ran")
+    }
+    if counts.ignored > 0 {
+        bail!("{} tests of the second verifier were skipped", counts.ignored)
+    }
+    Ok(())
+}
+
 /// Runs tests, shows what they print, and counts them.
 fn run_tests(command: &mut std::process::Command, deadline: Instant, tally: &mut Tally) -> Result<()> {
     command.env_remove("REI_EBPF_SKIP").env_remove("AYA_BUILD_SKIP");
@@ -214,7 +231,7 @@ fn row(step: Step, took: Duration, outcome: &Result<()>) -> String {
     let seconds = took.as_secs();
     let name = step.name();
     format!(
-        "{name:<12} {:>3}:{:02} of {:>2} min  {word}",
+        "{name:<15} {:>3}:{:02} of {:>2} min  {word}",
         seconds / 60,
         seconds % 60,
         step.budget_minutes()
@@ -247,7 +264,7 @@ mod tests {
     fn a_row_shows_time_and_budget() {
         assert_eq!(
             row(Step::Fmt, Duration::from_secs(63), &Ok(())),
-            "fmt            1:03 of  1 min  ok"
+            "fmt               1:03 of  1 min  ok"
         );
         let failed = row(Step::Live, Duration::from_secs(5), &Err(anyhow::anyhow!("no")));
         assert!(failed.ends_with("FAILED"), "{failed}");
