@@ -47,6 +47,7 @@ mod repeat;
 mod scope;
 #[path = "live/sealed.rs"]
 mod sealed;
+mod second;
 #[path = "live/stall.rs"]
 mod stall;
 #[path = "live/trouble.rs"]

@@ -209,7 +209,7 @@ class Verifier:
         if place[1] == 0 and line["v"] > 1:
             raise Unusable(f"the log is of version {line['v']}; this verifier knows version 1")
         if line["v"] != 1:
-            raise Refused("PARSE")
+            raise Refused("VERSION")
         if line["k"] in KINDS:
             TYPES[line["k"]](line["d"])
         else:
@@ -281,7 +281,7 @@ class Verifier:
         else:
             good = good and not {"tail", "tail_sha256", "head"} & prev.keys()
         self.check(good, "PREV_STATE", *place)
-        if prev["state"] != "closed" and not before.closed and self.first:
+        if not before.closed and self.first:
             head = prev.get("head")
             token = (head["b"].encode(), head["tag"].encode()) if head else None
             code = self.token_code(token, n - 1)

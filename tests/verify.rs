@@ -2,6 +2,7 @@
 
 #[path = "schema.rs"]
 mod json_schema;
+mod second;
 mod support;
 
 use std::fs;
@@ -13,6 +14,7 @@ use support::{Ended, run};
 use tempfile::TempDir;
 
 use json_schema::Schema;
+use second::{Answer, second_report};
 
 const SCHEMA: &str = include_str!("../docs/verify.schema.json");
 
@@ -72,48 +74,83 @@ impl Desk {
     }
 }
 
-#[test]
-fn every_vector_has_its_exit_code_and_fits_the_schema() {
-    let desk = Desk::new();
-    let mut seen = 0;
+/// A vector, and what both verifiers are given with it.
+struct Vector {
+    name: String,
+    expected: Value,
+    words: Vec<String>,
+    /// The same for the second verifier, whose option for key state differs.
+    second_words: Vec<String>,
+}
+
+/// Every vector of the tree.
+fn every_vector(desk: &Desk) -> Vec<Vector> {
+    let mut all = Vec::new();
     for entry in fs::read_dir(vectors()).expect("the vectors") {
         let directory = entry.expect("an entry").path();
         let Ok(expected) = fs::read(directory.join("expected.json")) else {
             continue;
         };
-        let expected: Value = serde_json::from_slice(&expected).expect("JSON");
-        let name = directory
-            .file_name()
-            .expect("a name")
-            .to_string_lossy()
-            .into_owned();
-        let log = format!("@{name}");
-        let with: Vec<&str> = expected["with"]
-            .as_array()
-            .expect("a list")
-            .iter()
-            .filter_map(Value::as_str)
-            .collect();
-        let mut words = vec![log.clone()];
-        for what in with {
-            match what {
-                "pub" => words.extend(["--pub", "PUB"].map(str::to_owned)),
-                "key" => words.extend(["--key", "KEY"].map(str::to_owned)),
-                "trusted" => words.extend(["--trusted-checkpoint".to_owned(), format!("{log}/trusted")]),
-                "state" => {
-                    let keys = desk.path(&format!("keys-{name}"));
-                    fs::create_dir(&keys).expect("a directory");
-                    let state = keys.join("07".repeat(16));
-                    fs::copy(directory.join("key-state"), &state).expect("a key state");
-                    fs::set_permissions(&state, fs::Permissions::from_mode(0o600)).expect("our file");
-                    words.extend([
-                        "--keys".to_owned(),
-                        keys.to_str().expect("a plain path").to_owned(),
-                    ]);
-                }
-                other => panic!("{name} holds {other}"),
+        all.push(vector(
+            desk,
+            &directory,
+            serde_json::from_slice(&expected).expect("JSON"),
+        ));
+    }
+    assert!(all.len() > 50, "{} vectors", all.len());
+    all
+}
+
+fn vector(desk: &Desk, directory: &Path, expected: Value) -> Vector {
+    let word = |path: &Path| path.to_str().expect("a plain path").to_owned();
+    let file = directory.file_name().expect("a name");
+    let name = file.to_str().expect("a plain name").to_owned();
+    let mut words = vec![word(directory)];
+    let mut state = Vec::new();
+    for what in expected["with"].as_array().expect("a list") {
+        match what.as_str() {
+            Some("pub") => words.extend(["--pub".to_owned(), desk.word("host.pub")]),
+            Some("key") => words.extend(["--key".to_owned(), desk.word("verification.key")]),
+            Some("trusted") => {
+                words.extend([
+                    "--trusted-checkpoint".to_owned(),
+                    word(&directory.join("trusted")),
+                ]);
             }
+            Some("state") => {
+                let keys = desk.path(&format!("keys-{name}"));
+                fs::create_dir(&keys).expect("a directory");
+                let file = keys.join("07".repeat(16));
+                fs::copy(directory.join("key-state"), &file).expect("a key state");
+                fs::set_permissions(&file, fs::Permissions::from_mode(0o600)).expect("our file");
+                state = vec![word(&keys), word(&file)];
+            }
+            other => panic!("{name} holds {other:?}"),
         }
+    }
+    let mut second_words = words.clone();
+    if let [keys, file] = &state[..] {
+        words.extend(["--keys".to_owned(), keys.clone()]);
+        second_words.extend(["--host-state".to_owned(), file.clone()]);
+    }
+    Vector {
+        name,
+        expected,
+        words,
+        second_words,
+    }
+}
+
+#[test]
+fn every_vector_has_its_exit_code_and_fits_the_schema() {
+    let desk = Desk::new();
+    for Vector {
+        name,
+        expected,
+        words,
+        ..
+    } in every_vector(&desk)
+    {
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
         let report = desk.json(&words);
         assert_eq!(report["verdict"], expected["verdict"], "{name}: {report:#}");
@@ -134,9 +171,30 @@ fn every_vector_has_its_exit_code_and_fits_the_schema() {
         let ended = desk.verify(&words);
         assert_eq!(ended.code, Some(code), "{name}: {ended:?}");
         assert!(ended.stderr.is_empty(), "{name}: {ended:?}");
-        seen += 1;
     }
-    assert!(seen > 50, "{seen} vectors");
+}
+
+/// Each vector with what belongs to it, and with nothing: verdict, completeness and the set of violations.
+#[test]
+fn the_second_verifier_agrees_about_every_vector() {
+    let desk = Desk::new();
+    let mut apart = Vec::new();
+    for vector in every_vector(&desk) {
+        for (words, second_words) in [
+            (&vector.words[..], &vector.second_words[..]),
+            (&vector.words[..1], &vector.second_words[..1]),
+        ] {
+            let borrowed: Vec<&str> = words.iter().map(String::as_str).collect();
+            let ours = Answer::of(&desk.json(&borrowed));
+            let second = Answer::of(&second_report(second_words));
+            if ours != second {
+                apart.push(format!(
+                    "{words:?}\n  rei verify {ours:?}\n  verify.py  {second:?}"
+                ));
+            }
+        }
+    }
+    assert!(apart.is_empty(), "{}", apart.join("\n"));
 }
 
 #[test]

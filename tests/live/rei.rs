@@ -197,6 +197,11 @@ impl Done {
         self.folder.path().join("log")
     }
 
+    /// The host's keys, made for this run.
+    pub(crate) fn keys(&self) -> PathBuf {
+        self.folder.path().join("keys")
+    }
+
     /// How it ended, for the reader of a failed test.
     pub(crate) fn story(&self) -> String {
         let signal = self

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
 
@@ -11,6 +12,7 @@ use serde_json::Value;
 use crate::docker::{Container, Image};
 use crate::host::{Host, stdout_of};
 use crate::rei::{Done, Rei};
+use crate::second::{Answer, second_report};
 
 /// The lines of a log of one segment.
 fn lines(log: &Path) -> Result<Vec<Value>> {
@@ -72,6 +74,78 @@ fn check_against_records(done: &Done) -> Result<Vec<Value>> {
     Ok(lines)
 }
 
+/// What rei's writer made, both verifiers judge alike: by nothing, by what an auditor has, on the host itself.
+fn check_both_verifiers(done: &Done) -> Result<()> {
+    let (log, keys) = (done.log(), done.keys());
+    let file = |name: &str| keys.join(name).to_string_lossy().into_owned();
+    let log_word = log.to_string_lossy().into_owned();
+    let verify = |words: &[String]| -> Result<Value> {
+        let mut rei = Command::new(env!("CARGO_BIN_EXE_rei"));
+        let output = rei.args(["verify", "--json"]).args(words).output()?;
+        serde_json::from_slice(&output.stdout).with_context(|| format!("no report: {output:?}"))
+    };
+    let bare = vec![log_word.clone()];
+    // A directory without keys: those of the run are named one by one.
+    let empty = tempfile::tempdir()?;
+    let none = ["--keys".to_owned(), empty.path().to_string_lossy().into_owned()];
+    let auditor = ["--key", "verification.key", "--pub", "host.pub"].map(|word| {
+        if word.starts_with("--") {
+            word.to_owned()
+        } else {
+            file(word)
+        }
+    });
+    let report = verify(&[&bare[..], &none].concat())?;
+    let id = report["log_id"].as_str().context("no id of the log")?;
+    for (ours, second, completeness) in [
+        (none.to_vec(), Vec::new(), "unproven"),
+        ([&auditor[..], &none].concat(), auditor.to_vec(), "local"),
+        (
+            [&auditor[..], &["--keys".to_owned(), file("")]].concat(),
+            [&auditor[..], &["--host-state".to_owned(), file(id)]].concat(),
+            "local",
+        ),
+    ] {
+        let ours = verify(&[&bare[..], &ours].concat())?;
+        let second = second_report(&[&bare[..], &second].concat());
+        ensure!(
+            Answer::of(&ours) == Answer::of(&second) && ours["root"] == second["root"],
+            "the verifiers disagree: {ours:#} {second:#}"
+        );
+        ensure!(
+            ours["verdict"] == "ok" && ours["completeness"] == completeness && second["size"] == ours["size"],
+            "{ours:#}"
+        );
+    }
+    Ok(())
+}
+
+/// One byte less than the writer's: both say where it shows.
+fn check_both_find_a_change(done: &Done) -> Result<()> {
+    let segment = done.log().join("seg-00000000000000000000.jsonl");
+    let whole = fs::read(&segment)?;
+    let mut changed = whole.clone();
+    let at = changed
+        .windows(6)
+        .position(|bytes| bytes == b"/data/")
+        .context("no name in the log")?;
+    changed[at + 1] ^= 1;
+    fs::set_permissions(&segment, fs::Permissions::from_mode(0o600))?;
+    fs::write(&segment, &changed)?;
+    let output = Command::new(env!("CARGO_BIN_EXE_rei"))
+        .args(["verify", "--json"])
+        .arg(done.log())
+        .output()?;
+    let ours: Value = serde_json::from_slice(&output.stdout).with_context(|| format!("{output:?}"))?;
+    let second = second_report(&[done.log()]);
+    ensure!(
+        output.status.code() == Some(1) && Answer::of(&ours) == Answer::of(&second),
+        "{ours:#} {second:#}"
+    );
+    fs::write(&segment, &whole)?;
+    Ok(())
+}
+
 #[test]
 #[ignore = "root"]
 fn a_container_is_sealed_as_it_is_recorded() -> Result<()> {
@@ -83,6 +157,8 @@ fn a_container_is_sealed_as_it_is_recorded() -> Result<()> {
     let done = Rei::run(&["--policy", "ambient-only"], &command)?.finish()?;
     ensure!(done.status.code() == Some(101), "{}", done.story());
     let lines = check_against_records(&done)?;
+    check_both_verifiers(&done)?;
+    check_both_find_a_change(&done)?;
 
     let reads = touched(&lines);
     let one = reads.get(&("open".to_owned(), "/data/one".to_owned()));
@@ -126,6 +202,7 @@ fn many_short_processes_are_one_image_each() -> Result<()> {
     let done = Rei::plain(&["/bin/busybox", "sh", "-c", script])?.finish()?;
     done.whole(0)?;
     let lines = check_against_records(&done)?;
+    check_both_verifiers(&done)?;
     let shell = of_kind(&lines, "lineage")
         .find(|lineage| lineage["chain"] == "entrypoint")
         .context("no entrypoint")?;
