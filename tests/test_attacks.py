@@ -179,7 +179,7 @@ class WithoutKeys(Case):
                 (b'{"v"', b'\xef\xbb\xbf{"v"', "PARSE"),
                 (b"4242}}", b"4242}}\r", "NONCANON"), (b"4242}}", b"4242}}x", "PARSE"),
                 (b'"open"', b"null", "PARSE"), (b'"seq":2', b'"seq":true', "PARSE"),
-                (b'"p":', b'"q":', "PARSE"), (b'"v":1', b'"v":2', "PARSE"), (b'"b":"', b'"b":"0', "PARSE")):
+                (b'"p":', b'"q":', "PARSE"), (b'"v":1', b'"v":2', "VERSION"), (b'"b":"', b'"b":"0', "PARSE")):
             store(self.log, self.edited(old, new))
             self.found(code, "CHAIN")
 

@@ -232,6 +232,9 @@ class Input(Case):
         segments = read(self.log)
         segments[0][0] = segments[0][0].replace(b'{"v":1', b'{"v":2')
         store(self.log, segments)
+        self.found("VERSION")
+        segments = [[line.replace(b'{"v":1', b'{"v":2') for line in segment] for segment in segments]
+        store(self.log, segments)
         self.verdict("unverifiable")
 
     def test_junk_lines(self):

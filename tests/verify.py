@@ -48,6 +48,7 @@ class Verifier:
         self.trusted = read_regular(options.trusted_checkpoint) if options.trusted_checkpoint else None
         self.found = {"violations": {}, "warnings": {}}
         self.unusable = None
+        self.other_version, self.known = None, False
         self.log = self.origin = self.birth = self.first = self.master = self.p = self.boot = None
         self.frontier, self.segments, self.busy, self.budget = Frontier(), [], -1, BUDGET
         self.wall_ns = self.boot_ns = self.seals = self.signatures = self.lost = 0
@@ -206,10 +207,10 @@ class Verifier:
             raise Refused("OVERSIZE")
         line = strict_json(raw)
         TYPES["line"](line)
-        if place[1] == 0 and line["v"] > 1:
-            raise Unusable(f"the log is of version {line['v']}; this verifier knows version 1")
         if line["v"] != 1:
+            self.other_version = self.other_version or line["v"]
             raise Refused("VERSION")
+        self.known = True
         if line["k"] in KINDS:
             TYPES[line["k"]](line["d"])
         else:
@@ -465,6 +466,9 @@ class Verifier:
     # the answer
 
     def report(self):
+        if not self.known and (self.other_version or 0) > 1:
+            self.found["violations"].clear()
+            self.unusable = f"the log is of version {self.other_version}; this verifier knows version 1"
         violations = list(self.found["violations"].values())
         verdict = "tampered" if violations else "unverifiable" if self.unusable else "ok"
         if verdict == "ok" and self.incomplete:
