@@ -1,4 +1,4 @@
-//! `cargo xtask demo`: observes a small container and shows, act by act, that rei saw it.
+//! `cargo xtask demo`: observes a small container, and shows act by act that rei saw it and that nobody can change that.
 
 use std::fs;
 use std::io::{self, Write};
@@ -13,6 +13,7 @@ use crate::command::{cargo, program, run as run_command, run_to_its_end, target,
 use crate::image;
 use crate::plan::Purpose;
 use crate::setup;
+use crate::tampering;
 
 /// How long all of it may take on a machine where nothing is there yet.
 const BUDGET: Duration = Duration::from_secs(30 * 60);
@@ -67,7 +68,13 @@ pub(crate) fn run() -> Result<ExitCode> {
     run_command(&mut release_build(), deadline)?;
     image::demo()?;
     let record = observe(deadline)?;
-    let complete = show(&record, &mut io::stdout().lock())?;
+    let mut out = io::stdout().lock();
+    let complete = show(&record, &mut out)?;
+    tampering::show(
+        &record.with_file_name("log"),
+        &record.with_file_name("keys"),
+        &mut out,
+    )?;
     drop(ready);
     Ok(if complete {
         ExitCode::SUCCESS

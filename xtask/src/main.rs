@@ -15,7 +15,9 @@ mod setup;
 mod steps;
 mod table;
 mod tally;
+mod tampering;
 mod test;
+mod tree;
 mod vectors;
 mod workload;
 
@@ -41,7 +43,7 @@ struct Arguments {
 enum Task {
     /// Make the eBPF toolchain and a Docker engine ready.
     Setup,
-    /// Observe a small container and print what rei saw of it.
+    /// Observe a small container, print what rei saw of it, and change a byte of the evidence.
     Demo,
     /// Run every check and every test.
     Test(test::Options),
