@@ -1,4 +1,5 @@
-//! `cargo xtask bench`: what rei costs a container that it observes, and one that it does not; and what rules cost.
+//! `cargo xtask bench`: what rei costs a container that it observes, and one that it does not; what rules cost;
+//! and what evidence costs.
 //!
 //! Situations are interleaved in every round, and a result is the median over rounds of the ratio *within* a round:
 //! what the machine does besides hits all situations alike.
@@ -16,6 +17,7 @@ use clap::Args;
 use crate::account::Account;
 use crate::command::{run as run_command, work_dir};
 use crate::demo::{release_binary, release_build};
+use crate::evidence;
 use crate::image;
 use crate::plan::Purpose;
 use crate::rules;
@@ -35,6 +37,9 @@ pub(crate) struct Options {
     /// Measure only what rules cost; needs no root and no container.
     #[arg(long)]
     rules_only: bool,
+    /// Measure only what evidence costs; needs no root and no container.
+    #[arg(long, conflicts_with = "rules_only")]
+    log_only: bool,
 }
 
 /// Mode and operations per thread: about 50 to 300 ms each when nothing observes.
@@ -73,6 +78,10 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode> {
         rules::run(options.dry_run)?;
         return Ok(ExitCode::SUCCESS);
     }
+    if options.log_only {
+        evidence::run(options.dry_run)?;
+        return Ok(ExitCode::SUCCESS);
+    }
     if !rustix::process::geteuid().is_root() {
         bail!("rei loads eBPF programs, which needs root: run `cargo xtask bench` as root");
     }
@@ -96,6 +105,7 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode> {
         bail!("some events were neither reported nor declared lost; see the table");
     }
     rules::run(options.dry_run)?;
+    evidence::run(options.dry_run)?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -5,6 +5,7 @@ mod bench;
 mod command;
 mod demo;
 mod engine;
+mod evidence;
 mod fuzz;
 mod host;
 mod image;

@@ -19,6 +19,8 @@ pub(crate) enum Table {
     Bench,
     /// What rules cost.
     Rules,
+    /// What evidence costs.
+    Log,
 }
 
 impl Table {
@@ -26,6 +28,7 @@ impl Table {
         let name = match self {
             Table::Bench => "bench",
             Table::Rules => "rules",
+            Table::Log => "log",
         };
         ["begin", "end"].map(|end| format!("<!-- {name}:{end} -->"))
     }
