@@ -127,8 +127,8 @@ impl Place {
             )
         })?;
         Ok(format!(
-            "the line before segment {}, line {}, byte {} is not the one that was sealed",
-            found["seg"], found["seq"], found["byte"]
+            "the chain breaks at segment {}, line {}, byte {}: line {} is not the one that was sealed",
+            found["seg"], found["seq"], found["byte"], self.line
         ))
     }
 }

@@ -105,7 +105,7 @@ fn object(object: &Value) -> String {
         text.push_str(&format!(" to {}", access.join(", ")));
     }
     format!(
-        "{text}: {}, {}, {} times",
+        "{text}: {}, {}, {}x",
         word("outcome"),
         word("decision"),
         object["n"]
@@ -151,7 +151,7 @@ mod tests {
         ]);
         assert_eq!(
             text,
-            "  \"/bin/sh\": no end seen\n    \"/bin/cat\": ended with 0\n      - open \"/a\" to read: ok, allowed, 3 times\n"
+            "  \"/bin/sh\": no end seen\n    \"/bin/cat\": ended with 0\n      - open \"/a\" to read: ok, allowed, 3x\n"
         );
     }
 
