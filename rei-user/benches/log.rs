@@ -1,7 +1,7 @@
 //! What evidence costs: fold, seal and append on one core, on a disk and in memory; and verifying beside raw SHA-256.
 //!
 //! Every line of stdout is one measurement. `write`, what is written, where, events, lines of the log, nanoseconds;
-//! `read`, who reads, bytes, nanoseconds. Lines of one round follow each other. `cargo xtask bench` makes tables of them.
+//! `read`, who reads, bytes, nanoseconds. Lines of one round follow each other; `cargo xtask bench` makes the tables.
 //!
 //! A log in memory is one on tmpfs: there `fdatasync` has nothing to do.
 

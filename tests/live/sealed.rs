@@ -84,7 +84,7 @@ fn check_both_verifiers(done: &Done) -> Result<()> {
         let output = rei.args(["verify", "--json"]).args(words).output()?;
         serde_json::from_slice(&output.stdout).with_context(|| format!("no report: {output:?}"))
     };
-    let bare = vec![log_word.clone()];
+    let bare = [log_word];
     // A directory without keys: those of the run are named one by one.
     let empty = tempfile::tempdir()?;
     let none = ["--keys".to_owned(), empty.path().to_string_lossy().into_owned()];
