@@ -8,9 +8,11 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result};
 
 use super::keygen;
+use crate::attach::SensorState;
 use crate::cli::RecordingArgs;
 use crate::fold::{self, Settings};
 use crate::format::{Body, Hex};
+use crate::found::FoundProgram;
 use crate::keys::host::{HOST_PUBLIC_FILE, HostKeys, default_origin};
 use crate::keys::id::LogId;
 use crate::ledger::{Closed, Ledger, now};
@@ -57,9 +59,10 @@ pub(super) fn first_record(
     policy: &Policy,
     command: &[OsString],
     target: &str,
-    sensors: &[crate::attach::SensorState],
+    sensors: &[SensorState],
+    programs: &[FoundProgram],
 ) -> Body {
-    fold::run_begin(command, target, policy, args.keep_events, sensors)
+    fold::run_begin(command, target, policy, args.keep_events, sensors, programs)
 }
 
 /// A name for the directory of a run's log: the container's where it is given, otherwise the program's, or
