@@ -308,8 +308,9 @@ pub struct Decision {
     /// What it says.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
-    /// The policy whose rules were asked.
-    pub policy_sha256: Hash,
+    /// The policy whose rules were asked before the catalog; absent if the catalog alone was.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub policy_sha256: Option<Hash>,
 }
 
 /// `anchor`: an answer from outside the host to a checkpoint.

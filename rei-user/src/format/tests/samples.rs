@@ -490,7 +490,7 @@ fn others() -> Vec<Body> {
             hazard_level: text("safe"),
             rule_name: text("allow-read-only"),
             note: Some(text("a note")),
-            policy_sha256: Hex([1; 32]),
+            policy_sha256: Some(Hex([1; 32])),
         }),
         Body::Undecodable(Undecodable {
             why: text("too short"),
