@@ -1,7 +1,9 @@
 //! Black-box tests of `rei gate`: what it prints, and how it ends.
 
-use std::path::PathBuf;
+use std::fs;
+use std::path::{Path, PathBuf};
 
+use serde_json::Value;
 use support::{Ended, run};
 
 mod support;
@@ -10,7 +12,7 @@ mod support;
 fn policy(text: &str) -> (tempfile::TempDir, PathBuf) {
     let directory = tempfile::tempdir().expect("a temporary directory");
     let file = directory.path().join("rei.toml");
-    std::fs::write(&file, text).expect("a directory of ours");
+    fs::write(&file, text).expect("a directory of ours");
     (directory, file)
 }
 
@@ -154,4 +156,93 @@ fn any_policy_will_do() {
                  [[gate.rule]]\nname = 'mine'\non = 'deploy'\ndecision = 'caution'\n";
     says(&gate_with(whole, &["deploy"]), 0, &["by mine"]);
     says(&gate_with("inptus = []\n", &["deploy"]), 2, &["line 1", "inputs"]);
+}
+
+/// A call that is sealed: `--log` and `--keys` in a directory of their own.
+fn sealed(directory: &Path, words: &[&str]) -> Ended {
+    let (log, keys) = (directory.join("log"), directory.join("keys"));
+    let place = [
+        "--log",
+        log.to_str().expect("text"),
+        "--keys",
+        keys.to_str().expect("text"),
+    ];
+    run(&[&["gate"][..], words, &place].concat())
+}
+
+/// Lines of the log of decisions, and what `rei verify` says of it.
+fn decisions(directory: &Path) -> (Vec<Value>, Ended) {
+    let log = directory.join("log");
+    let mut lines = Vec::new();
+    let mut names: Vec<PathBuf> = fs::read_dir(&log)
+        .expect("a log")
+        .map(|entry| entry.expect("a name").path())
+        .filter(|path| path.extension().is_some_and(|end| end == "jsonl"))
+        .collect();
+    names.sort();
+    for path in names {
+        let text = fs::read_to_string(path).expect("lines");
+        lines.extend(
+            text.lines()
+                .map(|line| serde_json::from_str::<Value>(line).expect("JSON")),
+        );
+    }
+    lines.retain(|line| line["k"] == "decision");
+    let key = directory.join("keys/verification.key");
+    let words = [
+        "verify",
+        log.to_str().expect("text"),
+        "--key",
+        key.to_str().expect("text"),
+    ];
+    let keys = directory.join("keys");
+    let verified = run(&[&words[..], &["--keys", keys.to_str().expect("text")]].concat());
+    (lines, verified)
+}
+
+#[test]
+fn decisions_are_sealed_one_for_each_call() {
+    let directory = tempfile::tempdir().expect("a directory");
+    assert_eq!(
+        sealed(directory.path(), &["read_sensor", "--arg", "id=7"]).code,
+        Some(0)
+    );
+    assert_eq!(sealed(directory.path(), &["benchtop_wipe"]).code, Some(1));
+    let (lines, verified) = decisions(directory.path());
+    assert_eq!(verified.code, Some(0), "{verified:?}");
+    assert_eq!(lines.len(), 2);
+    assert_eq!(lines[0]["d"]["tool"], "read_sensor");
+    assert_eq!(lines[0]["d"]["args"], "{\"id\":\"7\"}");
+    assert_eq!(lines[0]["d"]["approved"], true);
+    assert_eq!(lines[1]["d"]["rule_name"], "block-benchtop-destructive");
+    assert_eq!(lines[1]["d"]["approved"], false);
+}
+
+#[test]
+fn calls_at_the_same_time_wait_for_each_other() {
+    let directory = tempfile::tempdir().expect("a directory");
+    std::thread::scope(|scope| {
+        for _ in 0..8 {
+            scope.spawn(|| assert_eq!(sealed(directory.path(), &["list_things"]).code, Some(0)));
+        }
+    });
+    let (lines, verified) = decisions(directory.path());
+    assert_eq!((lines.len(), verified.code), (8, Some(0)), "{verified:?}");
+}
+
+#[test]
+fn a_decision_that_cannot_be_sealed_is_not_given() {
+    let directory = tempfile::tempdir().expect("a directory");
+    fs::write(directory.path().join("log"), "in the way").expect("a file");
+    let ended = sealed(directory.path(), &["list_things"]);
+    says(&ended, 2, &["cannot be sealed"]);
+    assert!(ended.stdout.is_empty());
+    // Arguments that no line can hold.
+    let directory = tempfile::tempdir().expect("a directory");
+    let long = format!("text={}", "x".repeat(70_000));
+    let ended = sealed(directory.path(), &["list_things", "--arg", &long]);
+    says(&ended, 2, &["cannot be sealed", "65535"]);
+    let (lines, verified) = decisions(directory.path());
+    assert!(lines.is_empty());
+    assert_eq!(verified.code, Some(0), "{verified:?}");
 }

@@ -21,13 +21,14 @@ seal        = e:int n:int f:int r:hex32 lost:decimal tag:hex32
 run         = begin:{command:[word] target:string
                 policy:{name:string source:string sha256:hex32 mode:string fail_on:string extensions:[string]
                   resolved:[{name:string addresses:[string]}]}
-                keep_events:string sensors:[{name:string live:bool reason?:string}] never_covered:[string]}
+                keep_events:string sensors:[{name:string live:bool reason?:string}] never_covered:[string]
+                programs?:[program]}
             | end:{command?:ending exit_code:int judgement:string completeness:string
                 reasons:[{kind:string text:string count?:int next_step:string}] counts:[{kind:string n:int}]
                 lost:decimal lost_of_others:decimal syscalls_without_sensor:[string] findings:int findings_not_kept_apart:int}
 container   = scope:decimal id?:string name?:string image?:string image_id?:string labels:[{name:string value:string}]
               argv:[string] mounts:[{kind:string source?:string destination:string read_only:bool}]
-              cgroup_path?:bytes learned:{facts:string cgroup:string}
+              cgroup_path?:bytes learned:{facts:string cgroup:string} programs?:[program]
 lineage     = node:int parent?:int how:string process:process scope:decimal phase:string uid:int gid:int begin:decimal
               program?:bytes origin?:string script?:bytes chain?:string argv:[word] env_names:[word] confidence:string
               missing:[string] shortened?:[shortened]
@@ -48,12 +49,13 @@ event       = kind:string kseq:{cpu:int stream:int n:decimal} at:decimal scope:d
 loss        = why:string kind?:string n:decimal cpu?:int from:decimal to:decimal
 clock       = old:decimal new:decimal source:string
 ctl         = what:string scope?:decimal text:string
-decision    = tool:string args:string approved:bool hazard_level:string rule_name:string note?:string policy_sha256:hex32
+decision    = tool:string args:string approved:bool hazard_level:string rule_name:string note?:string policy_sha256?:hex32
 undecodable = why:string bytes_b64:base64
 anchor      = size:int root:hex32 sink:string receipt:string ok:bool
 prune       = upto_seg:int size:int last_h:hex32 frontier:[hex32] why:string
 
 process     = pid:int start:decimal
+program     = rule:string declared:string name?:bytes path?:bytes read_from:string sha256?:hex32 fault?:string
 shortened   = field:string len:int sha256:hex32
 ending      = code:int | signal:int
 node-ending = "exec" | exit:ending | "recording" | "forgotten"

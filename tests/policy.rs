@@ -273,7 +273,7 @@ fn an_explanation_asks_the_gate_too() {
         "mine.toml",
         r#"
         inputs = ["/data/**"]
-        outputs = ["/dev/**", "/work/**"]
+        outputs = ["/dev/**", "/job/**"]
         programs = ["sh", "/bin/dash"]
 
         [[gate.rule]]
@@ -308,7 +308,7 @@ fn an_explanation_asks_the_gate_too() {
     // options, exit code, words of the answer
     let table: [(&str, i32, &[&str]); 11] = [
         (
-            "--op open --path /work/.git/HEAD --access write --origin bind:/w --workdir /work",
+            "--op open --path /job/.git/HEAD --access write --origin bind:/w --workdir /job",
             1,
             &[
                 "no tripwire fires: declared",
@@ -317,7 +317,7 @@ fn an_explanation_asks_the_gate_too() {
             ],
         ),
         (
-            "--op open --path /work/x --access write --origin bind:/w --workdir /work",
+            "--op open --path /job/x --access write --origin bind:/w --workdir /job",
             0,
             &[
                 "the gate says safe to write_file, by no-objection",
@@ -326,7 +326,7 @@ fn an_explanation_asks_the_gate_too() {
             ],
         ),
         (
-            "--op open --path /work/x --access write --origin bind:/w",
+            "--op open --path /job/x --access write --origin bind:/w",
             0,
             &["tried: history: undecided: it asks for something that is not known"],
         ),

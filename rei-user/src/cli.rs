@@ -180,6 +180,12 @@ pub struct GateArgs {
     /// Policy whose gate rules are asked first: a file, or the name of a shipped one
     #[arg(long, value_name = "NAME|FILE")]
     pub policy: Option<PathBuf>,
+    /// Seal the decision, arguments included, in a log in this directory, before it is given
+    #[arg(long, value_name = "DIR")]
+    pub log: Option<PathBuf>,
+    /// Where the keys that seal it are.
+    #[command(flatten)]
+    pub keys: KeysArgs,
     /// Write the decision as JSON
     #[arg(long)]
     pub json: bool,

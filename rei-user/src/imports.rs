@@ -28,7 +28,7 @@ const MAY_IMPORT: [(&str, &[&str]); 35] = [
     (
         "fold",
         &[
-            "attach", "coverage", "decode", "engine", "enrich", "format", "gate", "judge", "policy",
+            "attach", "coverage", "decode", "engine", "enrich", "format", "found", "gate", "judge", "policy",
             "tripwire",
         ],
     ),
@@ -37,7 +37,7 @@ const MAY_IMPORT: [(&str, &[&str]); 35] = [
     (
         "ledger",
         &[
-            "attach", "decode", "engine", "fold", "format", "judge", "log", "seal",
+            "attach", "decode", "engine", "fold", "format", "found", "judge", "log", "seal",
         ],
     ),
     ("export", &["format", "quote", "verify"]),

@@ -13,6 +13,7 @@ use crate::decode::Undecodable;
 use crate::engine::ContainerFacts;
 use crate::fold::{self, Citations, Fold, Item, LossCounters, Settings};
 use crate::format::{self, Body, Decimal, Run, RunEnd};
+use crate::found::FoundProgram;
 use crate::judge::Judged;
 use crate::log::error::LogError;
 use crate::log::writer::{Newest, Writer};
@@ -81,8 +82,16 @@ impl Ledger {
     }
 
     /// A container whose scope is observed. `source` says who told the facts.
-    pub fn container(&mut self, scope: u64, facts: &ContainerFacts, cgroup_path: &str, source: &str) {
-        self.write(|open| open.append(&fold::container(scope, facts, cgroup_path, source)));
+    pub fn container(
+        &mut self,
+        scope: u64,
+        facts: &ContainerFacts,
+        programs: &[FoundProgram],
+        cgroup_path: &str,
+        source: &str,
+    ) {
+        let body = fold::container(scope, facts, programs, cgroup_path, source);
+        self.write(|open| open.append(&body));
     }
 
     /// Something that rei or an operator did to the recording.

@@ -261,7 +261,13 @@ impl Recorder {
         );
         self.note(written);
         let ledger = &mut self.rooms.ledger;
-        ledger.container(scope, &container.facts, path, container.source);
+        ledger.container(
+            scope,
+            &container.facts,
+            &container.programs,
+            path,
+            container.source,
+        );
     }
 
     fn event(&mut self, event: Event) {

@@ -129,6 +129,11 @@ impl Rei {
 }
 
 impl Running {
+    /// Where its keys are.
+    pub(crate) fn keys(&self) -> PathBuf {
+        self.folder.path().join("keys")
+    }
+
     /// Sends a signal.
     pub(crate) fn signal(&self, signal: Signal) -> Result<()> {
         let pid = i32::try_from(self.child.0.id())

@@ -1,16 +1,18 @@
 //! The sealed log of a run: beside the JSON lines, and against them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
+use rustix::process::Signal;
 use serde_json::Value;
 
 use crate::docker::{Container, Image};
-use crate::host::{Host, stdout_of};
+use crate::host::{Host, stdout_of, wait_for};
 use crate::rei::{Done, Rei};
 use crate::second::{Answer, second_report};
 
@@ -211,6 +213,74 @@ fn many_short_processes_are_one_image_each() -> Result<()> {
     let ended = of_kind(&lines, "fold").filter(|fold| fold["end"]["how"]["exit"]["code"] == 0);
     ensure!(ended.count() >= 301, "not every image has an end");
     host.check_nothing_left()
+}
+
+/// What `rei verify` says of a log, with every key there is.
+fn verified(log: &Path, keys: &Path) -> Result<Value> {
+    let output = Command::new(env!("CARGO_BIN_EXE_rei"))
+        .args(["verify", "--json", "--key"])
+        .arg(keys.join("verification.key"))
+        .arg("--pub")
+        .arg(keys.join("host.pub"))
+        .arg("--keys")
+        .arg(keys)
+        .arg(log)
+        .output()?;
+    let story = String::from_utf8_lossy(&output.stderr).into_owned();
+    serde_json::from_slice(&output.stdout).with_context(|| format!("no JSON: {story}"))
+}
+
+#[test]
+#[ignore = "root"]
+fn a_log_is_never_an_alarm_while_it_is_written_nor_after_its_writer_was_killed() -> Result<()> {
+    let host = Host::take()?;
+    let folder = tempfile::tempdir()?;
+    let log = folder.path().join("log");
+    // New objects all the time, so that lines are written all the time.
+    let script = "i=0; while :; do : < /proc/self/fdinfo/$((i % 3)); /bin/busybox echo $i; i=$((i+1)); done";
+    let command = ["/bin/busybox", "sh", "-c", script].map(str::to_owned);
+    let log_word = log.to_str().context("a plain name")?;
+    let rei = Rei::run(&["--log", log_word, "--keep-events", "all"], &command)?.start()?;
+    let keys = rei.keys();
+    wait_for("the log to be born", Duration::from_secs(20), || {
+        Ok(log.join("head").exists().then_some(()))
+    })?;
+    let began = Instant::now();
+    let mut sizes = BTreeSet::new();
+    while began.elapsed() < Duration::from_secs(4) {
+        let report = verified(&log, &keys)?;
+        ensure!(report["verdict"] == "incomplete", "{report}");
+        sizes.insert(report["size"].as_u64().context("no size")?);
+    }
+    ensure!(sizes.len() > 10, "it hardly grew: {sizes:?}");
+    rei.signal(Signal::KILL)?;
+    // Its directory, with the keys, lives as long as this.
+    let _done = rei.wait()?;
+    // The command lives on without rei.
+    let is_ours = |line: &[u8]| line.windows(20).any(|words| words == b"/proc/self/fdinfo/$(");
+    for pid in processes(is_ours) {
+        stdout_of(Command::new("kill").args(["-9", &pid.to_string()]))?;
+    }
+    let report = verified(&log, &keys)?;
+    ensure!(
+        report["verdict"] == "incomplete" && report["violations"] == serde_json::json!([]),
+        "{report}"
+    );
+    // The next run sweeps what the killed one left.
+    Rei::plain(&["/bin/busybox", "true"])?.finish()?.whole(0)?;
+    host.check_nothing_left()
+}
+
+/// Processes whose command line is like this.
+fn processes(is_ours: impl Fn(&[u8]) -> bool) -> Vec<u32> {
+    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+    entries
+        .filter_map(|entry| {
+            let pid = entry.file_name().to_str()?.parse().ok()?;
+            let line = fs::read(entry.path().join("cmdline")).ok()?;
+            is_ours(&line).then_some(pid)
+        })
+        .collect()
 }
 
 #[test]

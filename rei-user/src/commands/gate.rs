@@ -5,7 +5,9 @@ use std::io::{self, Write};
 use anyhow::{Context, Result, bail};
 use serde_json::Map;
 
+use super::log;
 use crate::cli::GateArgs;
+use crate::format::{self, Hex};
 use crate::gate::{Decision, SafetyGate};
 use crate::policy::Policy;
 use crate::quote::quote;
@@ -15,8 +17,10 @@ const EXIT_NOT_APPROVED: u8 = 1;
 
 /// Prints the decision and gives its exit code.
 pub(super) fn run(args: GateArgs) -> Result<u8> {
-    let gate = match &args.policy {
-        Some(policy) => Policy::load(policy)?.policy.gate.gate(),
+    let policy = args.policy.as_deref().map(Policy::load).transpose()?;
+    let policy = policy.map(|loaded| loaded.policy);
+    let gate = match &policy {
+        Some(policy) => policy.gate.gate(),
         None => SafetyGate::production(Vec::new()),
     };
     let mut call = Map::new();
@@ -30,6 +34,18 @@ pub(super) fn run(args: GateArgs) -> Result<u8> {
         call.insert(key, value);
     }
     let decision = gate.evaluate(&args.tool_name, &call);
+    if let Some(directory) = &args.log {
+        let sealed = format::Decision {
+            args: serde_json::to_string(&call).context("the arguments are no JSON")?,
+            tool: args.tool_name.clone(),
+            approved: decision.approved,
+            hazard_level: decision.hazard_level.to_string(),
+            rule_name: decision.rule_name.to_string(),
+            note: decision.note.as_deref().map(str::to_owned),
+            policy_sha256: policy.as_ref().map(|policy| Hex(policy.sha256())),
+        };
+        log::seal_decision(directory, &args.keys, sealed)?;
+    }
     let mut line = if args.json {
         serde_json::to_string(&decision).context("the decision is no JSON")?
     } else {

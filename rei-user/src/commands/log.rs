@@ -4,16 +4,22 @@ use std::ffi::OsString;
 use std::fs;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result};
 
 use super::keygen;
-use crate::cli::RecordingArgs;
+use crate::attach::SensorState;
+use crate::cli::{KeysArgs, RecordingArgs};
 use crate::fold::{self, Settings};
-use crate::format::{Body, Hex};
+use crate::format::{self, Body, Hex};
+use crate::found::FoundProgram;
 use crate::keys::host::{HOST_PUBLIC_FILE, HostKeys, default_origin};
 use crate::keys::id::LogId;
+use crate::keys::locked::guard_process;
 use crate::ledger::{Closed, Ledger, now};
+use crate::log::error::LogError;
 use crate::log::facts::{Facts, Limits};
 use crate::log::writer::Writer;
 use crate::policy::{Mode, Policy};
@@ -22,6 +28,10 @@ use crate::verify::{self, HostKey, HostState, Report, Request, Verdict};
 
 /// Where the logs of runs are, unless a directory is named.
 const RUNS_DIRECTORY: &str = "/var/lib/rei/runs";
+/// How long a decision waits for another one that is being sealed in the same log.
+const LOCK_PATIENCE: Duration = Duration::from_secs(10);
+/// How often it looks.
+const LOCK_PAUSE: Duration = Duration::from_millis(5);
 /// Most letters of a run's name in the name of its directory.
 const NAME_LETTERS: usize = 32;
 /// Columns of the labels, as in the summary.
@@ -33,6 +43,7 @@ const LABEL_COLUMNS: usize = 14;
 /// If keys or log cannot be used.
 pub(super) fn begin(args: &RecordingArgs, policy: &Policy, name: &str, begin: &Body) -> Result<Ledger> {
     let unsealed = "no log can be sealed, and nothing was started";
+    guard_process().context(unsealed)?;
     let (keys, made) = HostKeys::open_or_create(&args.keys.directory, &default_origin()).context(unsealed)?;
     if let Some(made) = made {
         keygen::announce(&made);
@@ -51,15 +62,45 @@ pub(super) fn begin(args: &RecordingArgs, policy: &Policy, name: &str, begin: &B
     Ledger::begin(writer, settings, begin).context(unsealed)
 }
 
+/// Seals a decision in the log of a directory, which is made if there is none. Another process may be sealing there
+/// right now: then it is waited for, but not for long.
+///
+/// # Errors
+/// If it cannot be sealed.
+pub(super) fn seal_decision(directory: &Path, keys: &KeysArgs, decision: format::Decision) -> Result<()> {
+    let unsealed = "the decision cannot be sealed, and so is not given";
+    guard_process().context(unsealed)?;
+    let body = Body::Decision(decision);
+    let end = Instant::now() + LOCK_PATIENCE;
+    let mut writer = loop {
+        let (keys, made) = HostKeys::open_or_create(&keys.directory, &default_origin()).context(unsealed)?;
+        if let Some(made) = made {
+            keygen::announce(&made);
+        }
+        let facts = Facts::of_this_process().context(unsealed)?;
+        match Writer::open(directory, keys, facts, Limits::default(), now()) {
+            Err(LogError::Locked { .. }) if Instant::now() < end => thread::sleep(LOCK_PAUSE),
+            other => break other.context(unsealed)?,
+        }
+    };
+    // What does not fit a line leaves a log that ends in order.
+    let appended = writer.append(now(), &body);
+    let closed = writer.close(now());
+    appended.context(unsealed)?;
+    closed.context(unsealed)?;
+    Ok(())
+}
+
 /// The first record of a log.
 pub(super) fn first_record(
     args: &RecordingArgs,
     policy: &Policy,
     command: &[OsString],
     target: &str,
-    sensors: &[crate::attach::SensorState],
+    sensors: &[SensorState],
+    programs: &[FoundProgram],
 ) -> Body {
-    fold::run_begin(command, target, policy, args.keep_events, sensors)
+    fold::run_begin(command, target, policy, args.keep_events, sensors, programs)
 }
 
 /// A name for the directory of a run's log: the container's where it is given, otherwise the program's, or

@@ -92,7 +92,14 @@ impl Observation {
         )?;
         let ring = sensors.take_ring()?;
         let name = log::name_of(&plan.command, plan.target);
-        let begin = log::first_record(args, &plan.policy, &plan.command, plan.target, sensors.states());
+        let begin = log::first_record(
+            args,
+            &plan.policy,
+            &plan.command,
+            plan.target,
+            sensors.states(),
+            &programs,
+        );
         let (json, health) = output.unzip();
         let mut report = Report::new(
             json.map(|output| Box::new(output) as Box<dyn Write + Send>),

@@ -16,9 +16,10 @@ use crate::coverage::NEVER_COVERED;
 use crate::decode::Undecodable;
 use crate::engine::{ContainerFacts, Mount, MountKind};
 use crate::format::{
-    self, Body, Container, Control, Count, Decimal, Hex, Label, Learned, MountFacts, PolicyFacts, Raw,
-    ResolvedName, Run, RunBegin, SensorFacts, Word,
+    self, Body, Container, Control, Count, Decimal, DeclaredProgram, Hex, Label, Learned, MountFacts,
+    PolicyFacts, Raw, ResolvedName, Run, RunBegin, SensorFacts, Word,
 };
+use crate::found::FoundProgram;
 use crate::policy::{Extension, Policy, Source};
 
 /// Most bytes that one of the operator's or the engine's texts takes.
@@ -38,6 +39,7 @@ pub fn run_begin(
     policy: &Policy,
     keep_events: KeepEvents,
     sensors: &[SensorState],
+    programs: &[FoundProgram],
 ) -> Body {
     let command: Vec<&[u8]> = command.iter().map(|word| word.as_bytes()).collect();
     let mut shortened = Vec::new();
@@ -60,6 +62,7 @@ pub fn run_begin(
             })
             .collect(),
         never_covered: NEVER_COVERED.map(str::to_owned).to_vec(),
+        programs: declared(programs),
     })))
 }
 
@@ -99,7 +102,13 @@ fn policy_facts(policy: &Policy) -> PolicyFacts {
 
 /// `container`. `source` says who told the facts: `engine` or `cgroup`.
 #[must_use]
-pub fn container(scope: u64, facts: &ContainerFacts, cgroup_path: &str, source: &str) -> Body {
+pub fn container(
+    scope: u64,
+    facts: &ContainerFacts,
+    programs: &[FoundProgram],
+    cgroup_path: &str,
+    source: &str,
+) -> Body {
     let known = |text_or_none: Option<&str>| text_or_none.map(|known| text(known, TEXT_BYTES_MAX));
     let path = Some(cgroup_path).filter(|path| !path.is_empty());
     // A cgroup's path is no longer than PATH_MAX, and fits.
@@ -132,7 +141,41 @@ pub fn container(scope: u64, facts: &ContainerFacts, cgroup_path: &str, source: 
             facts: source.to_owned(),
             cgroup: "kernel".to_owned(),
         },
+        programs: declared(programs),
     }))
+}
+
+fn declared(programs: &[FoundProgram]) -> Vec<DeclaredProgram> {
+    let told = programs.iter().map(|found| {
+        let named = |path: Option<&[u8]>| put_known(path.map(Name::new), "path", &mut Vec::new());
+        let (name, name_b64) = named(found.name.as_deref());
+        let (path, path_b64) = named(found.path.as_deref());
+        DeclaredProgram {
+            rule: text(&found.rule, TEXT_BYTES_MAX),
+            declared: text(&found.declared, TEXT_BYTES_MAX),
+            name,
+            name_b64,
+            path,
+            path_b64,
+            read_from: found.source.name().to_owned(),
+            sha256: found.sha256.map(Hex),
+            fault: found.fault.as_deref().map(|fault| text(fault, TEXT_BYTES_MAX)),
+        }
+    });
+    // Paths have up to six bytes for one: what counts is what is written.
+    let size =
+        |program: &DeclaredProgram| serde_json::to_string(program).map_or(usize::MAX / 2, |text| text.len());
+    fitting(told, size, |more| DeclaredProgram {
+        rule: more,
+        declared: String::new(),
+        name: None,
+        name_b64: None,
+        path: None,
+        path_b64: None,
+        read_from: String::new(),
+        sha256: None,
+        fault: None,
+    })
 }
 
 fn labels(labels: &[(String, String)]) -> Vec<Label> {

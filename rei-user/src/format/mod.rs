@@ -24,8 +24,8 @@ pub use self::lineage::{
     Touched,
 };
 pub use self::run::{
-    Anchor, Clock, Container, Control, Decision, Ending, KindCount, Label, Learned, Loss, MountFacts,
-    PolicyFacts, Prune, ReasonFacts, ResolvedName, Run, RunBegin, RunEnd, SensorFacts,
+    Anchor, Clock, Container, Control, Decision, DeclaredProgram, Ending, KindCount, Label, Learned, Loss,
+    MountFacts, PolicyFacts, Prune, ReasonFacts, ResolvedName, Run, RunBegin, RunEnd, SensorFacts,
 };
 pub use self::token::{TOKEN_BYTES_MAX, Token, split_file};
 pub use self::tree::{Frontier, Hash, genesis, leaf, node};

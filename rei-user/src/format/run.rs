@@ -31,6 +31,9 @@ pub struct RunBegin {
     pub sensors: Vec<SensorFacts>,
     /// What no record of rei covers, whatever the sensors.
     pub never_covered: Vec<String>,
+    /// Of a plain command: what the policy's program rules were found to mean.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub programs: Vec<DeclaredProgram>,
 }
 
 /// The policy of a run.
@@ -172,6 +175,39 @@ pub struct Container {
     pub cgroup_path_b64: Option<Base64>,
     /// Who told what.
     pub learned: Learned,
+    /// What the policy's program rules were found to mean in this container.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub programs: Vec<DeclaredProgram>,
+}
+
+/// A program that the policy declares, and the file that it was found to mean when the run started.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DeclaredProgram {
+    /// The rule's name.
+    pub rule: String,
+    /// The path or the bare name, as declared.
+    pub declared: String,
+    /// Its path, before symlinks were followed; absent if nothing was found.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<Text>,
+    /// The same, where it is no text.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name_b64: Option<Base64>,
+    /// The file, without symlinks; absent if nothing was found.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub path: Option<Text>,
+    /// The same, where it is no text.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub path_b64: Option<Base64>,
+    /// Whose files were looked at: `image`, `host`.
+    pub read_from: String,
+    /// Its SHA-256 as rei read it, where the rule names one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sha256: Option<Hash>,
+    /// Why there is no file, or no SHA-256, or the wrong one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fault: Option<String>,
 }
 
 /// Who told the facts of a container.
@@ -272,8 +308,9 @@ pub struct Decision {
     /// What it says.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
-    /// The policy whose rules were asked.
-    pub policy_sha256: Hash,
+    /// The policy whose rules were asked before the catalog; absent if the catalog alone was.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub policy_sha256: Option<Hash>,
 }
 
 /// `anchor`: an answer from outside the host to a checkpoint.

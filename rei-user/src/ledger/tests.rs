@@ -45,7 +45,7 @@ impl Place {
             is_safe: true,
             keep_events,
         };
-        let begin = fold::run_begin(&["sh".into()], "plain", &policy, keep_events, &[]);
+        let begin = fold::run_begin(&["sh".into()], "plain", &policy, keep_events, &[], &[]);
         Ledger::begin(writer, settings, &begin).expect("a log that can be written")
     }
 

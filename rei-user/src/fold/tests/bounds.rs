@@ -5,6 +5,7 @@ use std::ffi::OsString;
 use super::*;
 use crate::fold::object::OBJECTS_MAX;
 use crate::fold::telling::NODES_MAX;
+use crate::found::FoundProgram;
 
 const SHELL: Who = (10, 1);
 
@@ -94,17 +95,37 @@ fn undecodable_bytes_and_long_lists_fit() {
         ],
         ..ContainerFacts::default()
     };
+    let program = FoundProgram {
+        place: 0,
+        rule: "r".repeat(9_000),
+        declared: "\u{1}".repeat(3_000),
+        name: Some(vec![1; 4_000]),
+        path: Some(b"/usr/bin/x".to_vec()),
+        sha256: Some([1; 32]),
+        source: crate::image::Source::Image,
+        fault: Some("f".repeat(9_000)),
+    };
+    let short = FoundProgram {
+        rule: "python".to_owned(),
+        declared: "python3".to_owned(),
+        name: Some(b"/usr/bin/python3".to_vec()),
+        fault: None,
+        ..program.clone()
+    };
+    let programs = [vec![short; 3], vec![program; 200]].concat();
     let policy = Policy::parse("", Source::Shipped).expect("a policy").policy;
     let command = vec![OsString::from("x".repeat(3_000)); 40];
-    let run = run_begin(&command, "plain", &policy, KeepEvents::All, &[]);
+    let run = run_begin(&command, "plain", &policy, KeepEvents::All, &[], &programs);
     let Body::Run(format::Run::Begin(begin)) = &run else {
         panic!("no begin")
     };
+    assert_eq!(begin.programs[2].declared, "python3");
+    assert!(begin.programs[3].rule.starts_with("… and 200 more"));
     let last = begin.command.last().map(format::Word::bytes).expect("words");
     assert!(last.starts_with("… and 3".as_bytes()));
     for body in [
         undecodable(&bad),
-        container(7, &facts, "/docker/x", "engine"),
+        container(7, &facts, &programs, "/docker/x", "engine"),
         run,
     ] {
         let line = write_line(&PLACE, &body).expect("a line that fits");

@@ -132,6 +132,7 @@ fn runs() -> [Body; 2] {
             reason: Some(text("no BTF")),
         }],
         never_covered: texts(&["timing"]),
+        programs: vec![program()],
     };
     let end = RunEnd {
         command: Some(Ending::Code(0)),
@@ -160,6 +161,22 @@ fn runs() -> [Body; 2] {
     ]
 }
 
+fn program() -> DeclaredProgram {
+    let (name, name_b64) = bytes(b"/usr/bin/python3");
+    let (path, path_b64) = bytes(b"/usr/bin/python3.11");
+    DeclaredProgram {
+        rule: text("python"),
+        declared: text("python3"),
+        name,
+        name_b64,
+        path,
+        path_b64,
+        read_from: text("image"),
+        sha256: Some(Hex([3; 32])),
+        fault: Some(text("another file")),
+    }
+}
+
 fn container() -> Body {
     let (cgroup_path, cgroup_path_b64) = bytes(b"/docker/ab");
     Body::Container(Box::new(Container {
@@ -185,6 +202,7 @@ fn container() -> Body {
             facts: text("engine"),
             cgroup: text("kernel"),
         },
+        programs: vec![program()],
     }))
 }
 
@@ -472,7 +490,7 @@ fn others() -> Vec<Body> {
             hazard_level: text("safe"),
             rule_name: text("allow-read-only"),
             note: Some(text("a note")),
-            policy_sha256: Hex([1; 32]),
+            policy_sha256: Some(Hex([1; 32])),
         }),
         Body::Undecodable(Undecodable {
             why: text("too short"),
