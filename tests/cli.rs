@@ -62,6 +62,8 @@ fn each_commands_help_names_its_options_and_exit_codes() {
             "run",
             &[
                 "--json",
+                "--out",
+                "--input",
                 "--output",
                 "--ring-bytes",
                 "--allow-incomplete",
@@ -83,7 +85,7 @@ fn each_commands_help_names_its_options_and_exit_codes() {
             "attach",
             &[
                 "--json",
-                "--output",
+                "--out",
                 "--for",
                 "--allow-incomplete",
                 "--log",
@@ -128,7 +130,7 @@ fn what_is_missing_is_named() {
     refuses(&run(&["run", "--"]), 125, &["CMD"]);
     refuses(&run(&["run", "true"]), 125, &["-- <CMD>"]);
     refuses(&run(&["attach"]), 2, &["TARGET"]);
-    refuses(&run(&["run", "--json", "--", "true"]), 125, &["--output <FILE>"]);
+    refuses(&run(&["run", "--json", "--", "true"]), 125, &["--out <FILE>"]);
     refuses(&run(&["run", "-o", "/tmp/x", "--", "true"]), 125, &["--json"]);
     refuses(&run(&["attach", "-o", "/tmp/x", "y"]), 2, &["--json"]);
 }

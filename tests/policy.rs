@@ -415,11 +415,13 @@ fn a_run_with_a_policy_that_cannot_be_used_does_not_start() {
     let wrong = files.write("wrong.toml", "inptus = []");
     let unsafe_ = files.write("unsafe.toml", "mode = \"unsafe\"");
     let (wrong, unsafe_) = (wrong.to_str().expect("plain"), unsafe_.to_str().expect("plain"));
-    let table: [(&[&str], &str); 7] = [
+    let table: [(&[&str], &str); 9] = [
         (&["--policy", wrong], "did you mean \"inputs\""),
         (&["--policy", "nope"], "cannot read the policy nope"),
         (&["--policy", unsafe_], "--allow-unsafe"),
         (&["--allow-read", "relative"], "--allow-read=relative"),
+        (&["--input", "relative"], "--allow-read=relative"),
+        (&["--output", "relative"], "--allow-write=relative"),
         (&["--allow-connect", "10.0.0.1/8"], "write 10.0.0.0/8"),
         (&["--allow-exec", "bin/sh"], "a bare name"),
         (&["--fail-on", "never"], "caution, tripped or blocked"),

@@ -112,7 +112,7 @@ pub struct RunArgs {
     #[arg(long, requires = "output")]
     pub json: bool,
     /// File for the JSON lines; made before anything starts
-    #[arg(short, long, value_name = "FILE", requires = "json")]
+    #[arg(short, long = "out", value_name = "FILE", requires = "json")]
     pub output: Option<PathBuf>,
     /// Options shared with the other recording commands.
     #[command(flatten)]
@@ -129,7 +129,7 @@ pub struct AttachArgs {
     #[arg(long)]
     pub json: bool,
     /// File for the JSON lines; `ATTACHED` is printed to stdout once the kernel side is armed
-    #[arg(short, long, value_name = "FILE", requires = "json")]
+    #[arg(short, long = "out", value_name = "FILE", requires = "json")]
     pub output: Option<PathBuf>,
     /// End after this time (`500ms`, `3s`, `2m`, `1h`)
     #[arg(long = "for", value_name = "TIME", value_parser = value::duration)]
@@ -198,11 +198,11 @@ pub struct PolicyArgs {
     /// Policy file, or one of the shipped ambient-only (for containers), read-only, observe (for plain commands)
     #[arg(long, value_name = "NAME|FILE")]
     pub policy: Option<PathBuf>,
-    /// Allow reading what matches, for this run
-    #[arg(long, value_name = "GLOB")]
+    /// Allow reading what matches, for this run: an input
+    #[arg(long, visible_alias = "input", value_name = "GLOB")]
     pub allow_read: Vec<String>,
-    /// Allow reading and changing what matches, for this run
-    #[arg(long, value_name = "GLOB")]
+    /// Allow reading and changing what matches, for this run: an output
+    #[arg(long, visible_alias = "output", value_name = "GLOB")]
     pub allow_write: Vec<String>,
     /// Allow contacting an address (10.0.0.0/8:443, name:port) or a unix socket (unix:PATH), for this run
     #[arg(long, value_name = "ADDRESS")]
